@@ -303,7 +303,11 @@ def doubt_sentence(
 
 def _weak_needs(weak: Sequence[Edge], more: int, names: Mapping[int, str]) -> str:
     """Return a clause on how few videos show some needs; ``more`` is the number of further ones."""
-    (first, *others), title = weak, lambda step: names.get(int(step), f"step {step}")
+
+    def title(step: int | str) -> str:
+        return names.get(int(step), f"step {step}")
+
+    first, *others = weak
     of = f"of the {first.both} videos that have both" if first.agree < first.both else f"video{'s' * (first.both > 1)}"
     told = [f"{title(first.after)} was found after {title(first.before)} in only {first.agree} {of}"]
     told += [f"{title(need.after)} after {title(need.before)} in {need.agree} of {need.both}" for need in others]

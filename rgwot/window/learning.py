@@ -146,7 +146,7 @@ class Learner:
             return None
         if result_id(read_segments(files[0])) != self.memory.result:
             return None
-        unchanged = {"changed": {}, "share": self.memory.shares[-1] if self.memory.shares else None}
+        unchanged: dict[str, Any] = {"changed": {}, "share": self.memory.shares[-1] if self.memory.shares else None}
         return {**self._read(study, run, self.tree, self._labels(study)), **unchanged, "settled": self._settled()}
 
     def taught(self, study: Study, run: Run) -> KeySteps:
