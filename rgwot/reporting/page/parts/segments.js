@@ -88,7 +88,7 @@ export function budgetLines(videos, steps, nameOfStep, field) {
     const own = steps.map((step) => lengthsOf([video], step));
     const sums = own.map((lengths) => lengths.reduce((sum, length) => sum + length, 0));
     const rest = Math.max(0, video.duration - sums.reduce((sum, one) => sum + one, 0));
-    return [...steps.map((step, at) => [step, nameOfStep(step), own[at].length, sums[at]]), [0, "rest", "", rest]]
+    return [...steps.map((step, at) => [step, nameOfStep(step), own[at].length, sums[at]]), [0, "rest", 0, rest]]
       .map(([step, name, n, sum]) => `${field(video.id)},${step},${name},${n},${Number(sum.toFixed(3))},${Number((sum / video.duration).toFixed(4))}`);
   });
   return ["video,key_step,name,occurrences,seconds,share", ...lines, ""];
