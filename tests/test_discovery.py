@@ -39,9 +39,8 @@ SMALL: dict[str, Any] = {
     "regression": {"epochs": 2, "E": 4},
     "graph": {"clip_s": 0.2, "neighbours": 3, "walks": 2, "walk_length": 6, "D": 6, "epochs": 1},
     "consensus": {"partitions": 4},
-    "graphcut": {"pairwise": 0.1},
+    "graphcut": {"pairwise": 0.1, "restarts": 2},
     "decode": {"K": 3},
-    "graphcut": {"restarts": 2},
 }
 FPS = "4"
 

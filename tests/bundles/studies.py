@@ -26,9 +26,8 @@ SMALL: dict[str, Any] = {
     "graph": {"clip_s": 0.2, "neighbours": 3, "walks": 2, "walk_length": 6, "D": 6, "epochs": 1},
     "consensus": {"partitions": 4},
     # Clips of seconds: at the default nothing would be worth a switch.
-    "graphcut": {"pairwise": 0.1},
+    "graphcut": {"pairwise": 0.1, "restarts": 2},
     "decode": {"K": 3},
-    "graphcut": {"restarts": 2},
 }
 
 

@@ -57,8 +57,8 @@ _COLLAPSED = {
         "Try a larger cidm.beta, which keeps the frames of a video apart, or check the features."
     ),
     "decoder": (
-        "Collapsed decoder: the embeddings differ, but nearly all frames got the same key step. Try a smaller graphcut.m "
-        "or graphcut.pairwise, or another decode.K."
+        "Collapsed decoder: the embeddings differ, but nearly all frames got the same key step. Try a smaller "
+        "graphcut.m or graphcut.pairwise, or another decode.K."
     ),
 }
 
