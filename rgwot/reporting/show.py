@@ -20,13 +20,13 @@ from rgwot.paths import PROCEDURE, SEGMENTS, Run, Tree, name_of
 from rgwot.procedure import Deviation, Procedure, Recording, recordings_from_segments
 from rgwot.procedure.facts import (
     DEVIATION_HEADINGS,
-    STEP_HEADINGS,
     again_sentences,
     deviation_facts,
     doubt_sentence,
     join_words,
     order_sentence,
     step_facts,
+    step_table,
 )
 from rgwot.records import read_annotations, read_diagnostics, read_manifest, read_segments
 from rgwot.reporting.named import read_named
@@ -89,13 +89,7 @@ def drawn(
     # Tables have the numbers, too, because files and pages need them.
     names = {step: f"{step} {name}" for step, name in (names or {}).items()}
     if procedure.nodes:
-        rows_of_steps = [row.cells(names) for row in step_facts(procedure, recordings, every)]
-        # As on the page, columns without content are left out.
-        filled = [at for at in range(len(STEP_HEADINGS)) if any(row[at] for row in rows_of_steps)]
-        lines += [
-            "",
-            *_table([STEP_HEADINGS[at] for at in filled], [[row[at] for at in filled] for row in rows_of_steps]),
-        ]
+        lines += ["", *_table(*step_table(step_facts(procedure, recordings, every), names))]
     rows = deviation_facts(found, recordings if every is None else every, annotated)
     return [*lines, "", *deviation_lines([row.cells(names) for row in rows])]
 
