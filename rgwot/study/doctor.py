@@ -298,7 +298,8 @@ def examine(
         findings += dict.fromkeys(
             [*_of_task(files, task, facts, K, of_task), *(finding for video in of_task for finding in video.findings)]
         )
-        for path in () if quick or not of_task else datasets.changed_sources(study, dataset, task):
+        usable = of_task and files.tasks[task].problem is None
+        for path in datasets.changed_sources(study, dataset, task) if usable and not quick else ():
             findings.append(Finding("error", "changed", datasets.CHANGED, task, below(path, root)))
         if layout_module(entry.layout).read_annotation is folder.read_annotation:
             for path, line in of_no_video(root, (video.entry for video in of_task), options):
