@@ -151,7 +151,7 @@ def discover(
     features, usual = handed.features, embedding.features.fps
     with collecting() as complaints:
         every = video_features(features, handed.times, usual if handed.timeless and not handed.times else handed.fps)
-    doubts = [*handed.doubts, *doubts_on_features(every, decoding.decode.K, bool(handed.times))]
+    doubts = [*handed.doubts, *doubts_on_features(every, decoding.decode.K, bool(handed.times), handed.missing)]
     if handed.timeless and not handed.times and "fps" not in (settings or {}).get("features", {}):
         doubts.append(
             f"features: found neither fps nor times, so {usual:g} features per second are assumed, and seconds are "
