@@ -152,10 +152,8 @@ def discover(
     features, usual = handed.features, chosen.features.fps
     with collecting() as complaints:
         every = video_features(features, handed.times, usual if handed.timeless and not handed.times else handed.fps)
-    doubts = [
-        *handed.doubts,
-        *doubts_on_features(every, rule.K if isinstance(rule, Numbered) else Numbered().K, bool(handed.times)),
-    ]
+    K_asked = rule.K if isinstance(rule, Numbered) else Numbered().K
+    doubts = [*handed.doubts, *doubts_on_features(every, K_asked, bool(handed.times), handed.missing)]
     if handed.timeless and not handed.times and "fps" not in (settings or {}).get("features", {}):
         doubts.append(
             f"features: found neither fps nor times, so {usual:g} features per second are assumed, and seconds are "

@@ -39,7 +39,7 @@ from rgwot.labels import Labels, n_labelled, read_labels
 from rgwot.others import labelled_others, labelled_samples
 from rgwot.paths import ANNOTATIONS, EMBEDDINGS, MANIFEST, NAMES, RESULTS, SEGMENTS, VIEW, Run, Tree, name_of
 from rgwot.procedure import Procedure, recordings_from_segments
-from rgwot.procedure.facts import STEP_HEADINGS, step_facts
+from rgwot.procedure.facts import step_facts, step_table
 from rgwot.procedure.groups import compare_groups
 from rgwot.procedure.known import told
 from rgwot.reporting.named import named
@@ -785,8 +785,8 @@ class Discovery:
 
     def _repr_html_(self) -> str:
         recordings, every = (recordings_from_segments(self.segments, every=one) for one in (False, True))
-        rows = [row.cells(self.names) for row in step_facts(self.procedure, recordings, every)]
-        return html_table(repr(self), STEP_HEADINGS, rows, self.warnings)
+        rows = step_facts(self.procedure, recordings, every)
+        return html_table(repr(self), *step_table(rows, self.names), self.warnings)
 
     def __repr__(self) -> str:
         order = " > ".join(map(str, self.procedure.order)) or "no key step"

@@ -17,6 +17,7 @@ from rgwot.choosing import HowMany
 from rgwot.procedure.interface import END, START, Edge, Node
 from rgwot.reporting.figures.procedure import draw_procedure, layers
 from rgwot.reporting.page.view import tree_of
+from rgwot.result import Discovery
 from rgwot.runtime.errors import RgwotError
 
 STEPS = np.repeat([1, 2, 3], 10)
@@ -186,7 +187,8 @@ def test_tables_for_notebooks_escape_names(found: rgwot.Discovery) -> None:
     procedure = found.procedure._repr_html_()
     assert procedure.count("<tr>") == 1 + 3
     assert "<tr><td>2</td><td>4 of 4</td>" in procedure
-    assert procedure.endswith("<td>2</td></tr></table>")
+    # Four videos are too few for a need.
+    assert procedure.endswith("<td></td></tr></table>")
 
 
 def test_a_page_without_pictures(found: rgwot.Discovery, tmp_path: Path) -> None:

@@ -222,7 +222,7 @@ def read_again(task: EmbeddedTask, key_steps: KeySteps, seed: int) -> KeySteps:
     if second is None:
         return key_steps
     edits = {kind: {"made": made, "told": told} for kind, (made, told) in second.edits.items()}
-    key_steps.diagnostics["second_reading"] = {**edits, "cpu_s": round(process_time() - began, 3)}
+    key_steps.diagnostics["second_reading"] = {**edits, "decoding_cpu_s": round(process_time() - began, 3)}
     return replace(key_steps, second=(_counted(task, key_steps, second.labels), second.support))
 
 

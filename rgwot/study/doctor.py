@@ -34,7 +34,7 @@ from rgwot.datasets.names import chapters_among, parts_among
 from rgwot.datasets.registry import TaskFacts, match_name
 from rgwot.datasets.text import DataFault, tell
 from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
-from rgwot.embedding.values import Values, unusual
+from rgwot.embedding.values import LONG_S, Values, unlikely_lengths, unusual
 from rgwot.features.index import size_text, unlike
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.runtime.errors import RgwotError
@@ -297,7 +297,8 @@ def examine(
         findings += dict.fromkeys(
             [*_of_task(files, task, facts, K, of_task), *(finding for video in of_task for finding in video.findings)]
         )
-        for path in () if quick or not of_task else datasets.changed_sources(study, dataset, task):
+        usable = of_task and files.tasks[task].problem is None
+        for path in datasets.changed_sources(study, dataset, task) if usable and not quick else ():
             findings.append(Finding("error", "changed", datasets.CHANGED, task, below(path, root)))
         if layout_module(entry.layout).read_annotation is folder.read_annotation:
             for path, line in of_no_video(root, (video.entry for video in of_task), options):
@@ -439,6 +440,16 @@ def _of_lengths(task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:
         if whole and (not usual or any((lengths[name] or 0.0) < _PART * usual for name in parts)):
             line = f"{', '.join(parts)}: the names look like parts of one recording; {_WHOLE}; join them"
             yield Finding("warning", "length", line, task)
+    # Long recordings whose times tell their length are doubted by file.
+    known = [
+        length
+        for video in videos
+        if video.features is not None
+        and (length := video.facts.duration_s) is not None
+        and (video.features.times is None or length < LONG_S)
+    ]
+    if line := unlikely_lengths(known):
+        yield Finding("warning", "length", line, task)
     logs = {name: math.log(length) for name, length in lengths.items() if length and name in whole}
     if len(logs) < _FEW:
         return

@@ -26,8 +26,8 @@ from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.settings import LABELLED, Decoder, Numbered, resolved_K
 from rgwot.keysteps.suggest import frames_of, moments_of
 from rgwot.paths import RESULTS, Run, Tree
-from rgwot.records import read_annotations, read_manifest
-from rgwot.reporting.names import read_names
+from rgwot.records import read_annotations, read_manifest, read_segments
+from rgwot.reporting.names import read_names, result_id
 from rgwot.reporting.page.content import shown_truth, shown_video
 from rgwot.reporting.page.runs import MOST_LINES, picture, read_run
 from rgwot.reporting.page.shell import filled
@@ -41,6 +41,15 @@ from rgwot.study.pages import names_file, page_runs
 from rgwot.study.study import Study
 from rgwot.timing import predicted_labels
 
+#: Why it is not known yet how sure deviations are, which a second reading of the videos decides; it takes longer.
+BEING_CHECKED = (
+    "Deviations are being checked: a second reading of all videos decides which of them hold. It "
+    "is made with the files of the results, within minutes, and then shown here."
+)
+NOT_CHECKED = (
+    "Deviations with this number of key steps are not checked: a second reading of all videos decides which of them "
+    "hold, when the number is saved."
+)
 #: An answer changes little if it gives fewer than this share of all samples another label.
 LITTLE = 0.01
 #: So many answers in a row that change little make more of them unlikely to help.
@@ -61,6 +70,8 @@ class Memory:
         The names (T,) of the key steps of each video in the last answer.
     shares
         The share of samples that every answer has changed, the last ones.
+    result
+        The id of the key steps of the last answer.
     by_K
         Answers without labels by the number of key steps, with the run that they belong to.
     """
@@ -69,6 +80,7 @@ class Memory:
     kept: dict[str, Kept] = field(default_factory=dict)
     named: dict[str, NDArray[np.str_]] = field(default_factory=dict)
     shares: list[float] = field(default_factory=list)
+    result: str = ""
     by_K: dict[tuple[int, Run, int], dict[str, Any]] = field(default_factory=dict)
 
 
@@ -117,7 +129,23 @@ class Learner:
         labelled = self._labels(study)
         key_steps, given = self._taught(study, run, labelled)
         changed = self._changes(self._embedded(run), key_steps, given)
-        return {**self._shown(study, run, key_steps, labelled), **changed}
+        answer = self._shown(study, run, key_steps, labelled, BEING_CHECKED)
+        self.memory.result = answer["facts"]["result"]
+        return {**answer, **changed}
+
+    def written(self, study: Study) -> dict[str, Any] | None:
+        """Return the last answer as a run has written it, with the deviations that a second reading decided.
+
+        It is None if there is no such file, or if it was made from other labels.
+        """
+        run = self.taught_run(study)
+        files = [] if run is None else [self.tree.at(path, run) for path in (paths.SEGMENTS, paths.DEVIATIONS)]
+        if run is None or not all(file.exists() for file in files):
+            return None
+        if result_id(read_segments(files[0])) != self.memory.result:
+            return None
+        unchanged: dict[str, Any] = {"changed": {}, "share": self.memory.shares[-1] if self.memory.shares else None}
+        return {**self._read(study, run, self.tree, self._labels(study)), **unchanged, "settled": self._settled()}
 
     def taught(self, study: Study, run: Run) -> KeySteps:
         """Return the key steps of a result from the labels as they are now."""
@@ -130,7 +158,7 @@ class Learner:
         if key not in self.memory.by_K:
             decoder = self._decoder(study, run).model_copy(update={"K": K})
             key_steps = self._decoded(study, run, decoder, None)
-            self.memory.by_K[key] = self._shown(study, run, key_steps, self._labels(study))
+            self.memory.by_K[key] = self._shown(study, run, key_steps, self._labels(study), NOT_CHECKED)
         return self.memory.by_K[key]
 
     def question(self, study: Study, number: int) -> list[dict[str, Any]]:
@@ -211,12 +239,23 @@ class Learner:
         if self.memory.named:
             self.memory.shares = [*self.memory.shares, differing / max(total, 1)][-IN_A_ROW:]
         self.memory.named = named
-        settled = len(self.memory.shares) == IN_A_ROW and max(self.memory.shares) < LITTLE
         share = self.memory.shares[-1] if self.memory.shares else None
-        return {"changed": {video: some for video, some in spans.items() if some}, "share": share, "settled": settled}
+        changed = {video: some for video, some in spans.items() if some}
+        return {"changed": changed, "share": share, "settled": self._settled()}
 
-    def _shown(self, study: Study, run: Run, key_steps: KeySteps, labelled: Labelled) -> dict[str, Any]:
-        """Return key steps as a page shows them: facts, segments and procedure of a result, and the annotations."""
+    def _settled(self) -> bool:
+        """Return whether the last answers have changed little."""
+        return len(self.memory.shares) == IN_A_ROW and max(self.memory.shares) < LITTLE
+
+    def _shown(self, study: Study, run: Run, key_steps: KeySteps, labelled: Labelled, pending: str) -> dict[str, Any]:
+        """Return key steps as a page shows them, with a sentence on why deviations are not decided yet."""
+        with TemporaryDirectory() as folder:
+            tree = Tree(Path(folder), self.dataset, self.task)
+            write_keysteps(tree.keysteps(run), key_steps)
+            return self._read(study, run, tree, labelled, pending)
+
+    def _read(self, study: Study, run: Run, tree: Tree, labelled: Labelled, pending: str = "") -> dict[str, Any]:
+        """Return a result in a tree as a page shows it: its facts, segments and procedure, and the annotations."""
         manifest = read_manifest(self.tree.at(paths.MANIFEST))
         used = manifest["status"] != "skipped"
         reasons = pd.Series([labelled.reasons.get(video, "no annotation") for video in manifest["video"]], dtype=object)
@@ -226,11 +265,8 @@ class Learner:
         )
         annotations = labelled.table[labelled.table["key_step"] > 0]
         root, page = study.config.root_of(self.dataset), self.tree.at(paths.PAGE).parent
-        with TemporaryDirectory() as folder:
-            tree = Tree(Path(folder), self.dataset, self.task)
-            write_keysteps(tree.keysteps(run), key_steps)
-            names = read_names(names_file(study, self.dataset, self.task))
-            shown = read_run(tree, run, manifest, annotations, names, viewed=False)
+        names = read_names(names_file(study, self.dataset, self.task))
+        shown = read_run(tree, run, manifest, annotations, names, viewed=False)
         videos = [shown_video(row, page, root, strip=False) for row in manifest.to_dict("records")]
         assert shown.procedure is not None
         procedure, deviations = shown.procedure
@@ -240,7 +276,9 @@ class Learner:
             folder=self.tree.keysteps(run).as_posix(),
             colour={str(step): place for place, step in enumerate(order, 1)},
         )
-        drawn = picture(0, procedure, deviations, shown.recordings, videos, (), facts.given)
+        drawn = picture(
+            0, procedure, deviations, shown.recordings, videos, (), facts.given, shown.every, pending=pending
+        )
         return {
             "facts": asdict(facts),
             "body": shown.body,

@@ -115,3 +115,28 @@ def test_without_labels_there_is_no_answer_but_questions_and_numbers(task: Task)
     finally:
         own.write_text(text)
         os.utime(own)
+
+
+def test_deviations_are_not_told_as_sure_before_a_run_decided_on_them(task: Task, tmp_path: Path) -> None:
+    for other in ("second", "third"):
+        (task.root / "tea" / f"{other}.csv").unlink(missing_ok=True)
+    learner, study = Learner("mine", "tea"), Study.of(CONFIG)
+    answer = learner.learned(study)
+    assert answer is not None
+    assert ">being checked" not in answer["picture"]
+    assert "nothing unusual found" not in answer["picture"].replace('data-video="0"', "")
+    found = answer["picture"].count('class="deviation')
+    assert answer["picture"].count(", being checked</span>") == found
+    # Files from other labels are no decision.
+    folder = task.tree.keysteps(RUN)
+    write_keysteps(folder, learner.with_check(study, RUN))
+    decided = learner.written(study)
+    assert decided is not None
+    assert "being checked" not in decided["picture"]
+    assert decided["body"] == answer["body"]
+    (task.root / "tea" / "second.csv").write_text(SEGMENTS)
+    try:
+        learner.learned(study)
+        assert learner.written(study) is None
+    finally:
+        (task.root / "tea" / "second.csv").unlink()
