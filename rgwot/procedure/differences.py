@@ -340,9 +340,9 @@ PLAIN, POSSIBLE, UNLIKELY = 0.8, 0.5, 0.1
 """Sureness of deviations by the limits they keep; docs/methods.md 9.10 has the shares that were true on real tasks."""
 
 LIMITS: Mapping[str, Sequence[Limit]] = {
-    "missing": (Limit(PLAIN, 0.99, -1), Limit(POSSIBLE, 0.6, -1), Limit(POSSIBLE, 0, 0)),
-    "order": (Limit(PLAIN, 0.3, 0), Limit(POSSIBLE, 0.3, -2), Limit(POSSIBLE, 0, 4)),
-    "repeated": (Limit(PLAIN, 0, 10), Limit(POSSIBLE, 0, 8)),
+    "missing": (Limit(PLAIN, 0.99, -0.5), Limit(POSSIBLE, 0.6, -0.75), Limit(POSSIBLE, 0, 0.5)),
+    "order": (Limit(PLAIN, 0.6, -1), Limit(POSSIBLE, 0.6, -2), Limit(POSSIBLE, 0, -1)),
+    "repeated": (Limit(PLAIN, 0, 10), Limit(POSSIBLE, 0, 6)),
 }
 """Limits of each kind, the surest first; other deviations of these kinds are `UNLIKELY`."""
 

@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from rgwot import paths
-from rgwot.config.experiments import split_id
-from rgwot.config.methods import DECODERS
-from rgwot.config.settings import Settings, validated
+from rgwot.config.experiments import decoder_of
 from rgwot.datasets.manifest import annotations_now
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.labelled import Kept
 from rgwot.keysteps.ordering import KeySteps
-from rgwot.keysteps.settings import LABELLED
+from rgwot.keysteps.settings import LABELLED, Decoder, Numbered, resolved_K
 from rgwot.keysteps.suggest import frames_of, moments_of
 from rgwot.paths import RESULTS, Run, Tree
 from rgwot.records import read_annotations, read_manifest, read_segments
@@ -38,7 +36,7 @@ from rgwot.runtime.files import write_csv
 from rgwot.stages.decode import decode_task, given_of, write_keysteps
 from rgwot.stages.embed import read_embeddings
 from rgwot.study.datasets import annotated
-from rgwot.study.jobs import learns_from_labels, stage_settings
+from rgwot.study.jobs import decoder_for, learns_from_labels
 from rgwot.study.pages import names_file, page_runs
 from rgwot.study.study import Study
 from rgwot.timing import predicted_labels
@@ -110,8 +108,8 @@ class Learner:
     def plain_run(self, study: Study) -> Run:
         """Return the first result of the page that needs no labels; RgwotError if there is none yet."""
         for run in page_runs(study, self.dataset, self.task):
-            entry = DECODERS[split_id(run.decoder)[0]]
-            if not entry.labels and not entry.trivial and self.tree.at(paths.EMBEDDINGS, run).is_dir():
+            kind = decoder_of(run.decoder)
+            if not kind.LABELS and not kind.TRIVIAL and self.tree.at(paths.EMBEDDINGS, run).is_dir():
                 return run
         raise RgwotError(f"{self.dataset}/{self.task}: no result yet; wait for the first answer")
 
@@ -158,9 +156,8 @@ class Learner:
         run = self.plain_run(study)
         key = self.tree.at(paths.EMBEDDINGS, run).stat().st_mtime_ns, run, K
         if key not in self.memory.by_K:
-            settings = self._settings(study, run)
-            settings = settings.model_copy(update={"decode": settings.decode.model_copy(update={"K": K})})
-            key_steps = self._decoded(study, run, settings, None)
+            decoder = self._decoder(study, run).model_copy(update={"K": K})
+            key_steps = self._decoded(study, run, decoder, None)
             self.memory.by_K[key] = self._shown(study, run, key_steps, self._labels(study), NOT_CHECKED)
         return self.memory.by_K[key]
 
@@ -169,7 +166,7 @@ class Learner:
         run = self.taught_run(study) or self.plain_run(study)
         embedded, labelled = self._embedded(run), self._labels(study)
         given = given_of(embedded, labelled.table) if len(labelled.table) else None
-        K = given.K if given is not None and given.K > 1 else int(self._settings(study, self.plain_run(study)).decode.K)
+        K = given.K if given is not None and given.K > 1 else self._K(study)
         left = sum(len(video.time_s) for video in embedded.videos.values())
         left -= sum(int((labels >= 0).sum()) for labels in given.labels.values()) if given is not None else 0
         if left < 1:
@@ -179,11 +176,14 @@ class Learner:
 
     def _taught(self, study: Study, run: Run, labelled: Labelled) -> tuple[KeySteps, Given]:
         given = given_of(self._embedded(run), labelled.table)
-        return self._decoded(study, run, self._settings(study, run), given), given
+        return self._decoded(study, run, self._decoder(study, run), given), given
 
-    def _settings(self, study: Study, run: Run) -> Settings:
-        blocks = stage_settings(study, "decode", self.dataset, self.task, run.method, run.decoder)
-        return validated(Settings, blocks, "settings")
+    def _decoder(self, study: Study, run: Run) -> Decoder:
+        return decoder_for(study, self.dataset, self.task, run.method, run.decoder)
+
+    def _K(self, study: Study) -> int:
+        decoder = self._decoder(study, self.plain_run(study))
+        return resolved_K(decoder.K if isinstance(decoder, Numbered) else Numbered().K)
 
     def _embedded(self, run: Run) -> EmbeddedTask:
         store = self.tree.at(paths.EMBEDDINGS, run)
@@ -192,13 +192,12 @@ class Learner:
             known = self.memory.embedded[run.method] = made, read_embeddings(store)
         return known[1]
 
-    def _decoded(self, study: Study, run: Run, settings: Settings, given: Given | None) -> KeySteps:
+    def _decoded(self, study: Study, run: Run, decoder: Decoder, given: Given | None) -> KeySteps:
         # Jobs have one thread for such sums, and more would change their rounding.
         with threadpool_limits(limits=1):
             return decode_task(
                 self._embedded(run),
-                split_id(run.decoder)[0],
-                settings,
+                decoder,
                 run.seed,
                 alone=annotated(study, self.dataset, self.task),
                 given=given,

@@ -61,10 +61,10 @@ def manifest() -> None:
 
 
 def extract(name: str, output: Path | None = None, weights: str = "random") -> None:
-    params = {"videos": {name: f"videos/tea/{name}.mp4"}, "settings": READING}
-    settings = {"features": {**FEATURES["features"], "weights": weights}}
+    settings = {"features": {**FEATURES["features"], "weights": weights}, **READING}
+    params = {"videos": {name: f"videos/tea/{name}.mp4"}, "settings": settings}
     store = output or STORES / f"{name}.zarr"
-    script("extract", output=[store], params=params, wildcards={"video": name}, config=settings)
+    script("extract", output=[store], params=params, wildcards={"video": name})
 
 
 def index() -> None:

@@ -10,11 +10,10 @@ import pytest
 from page_tree import STEPS, Task, make_task
 
 from rgwot import paths
-from rgwot.config.settings import Settings, validated
 from rgwot.datasets.manifest import write_manifest
 from rgwot.paths import Run
 from rgwot.stages.decode import decode, write_keysteps
-from rgwot.study.jobs import stage_settings
+from rgwot.study.jobs import decoder_for
 from rgwot.study.study import Study
 from rgwot.window.learning import Learner
 
@@ -42,9 +41,9 @@ def by_the_workflow(folder: Path) -> bytes:
     """Return segments.csv as the jobs `manifest` and `decode` write it."""
     study = Study.of(CONFIG)
     write_manifest("mine", "tea", "videos", "folder", {}, folder / "m.csv", folder / "a.csv", "fail")
-    settings = validated(Settings, stage_settings(study, "decode", "mine", "tea", RUN.method, RUN.decoder), "settings")
+    decoder = decoder_for(study, "mine", "tea", RUN.method, RUN.decoder)
     store = paths.at(paths.EMBEDDINGS, method="raw", dataset="mine", task="tea", seed=0)
-    decode(store, folder / "found", "labelled", settings, 0, annotations_csv=folder / "a.csv")
+    decode(store, folder / "found", decoder, 0, annotations_csv=folder / "a.csv")
     return (folder / "found" / "segments.csv").read_bytes()
 
 

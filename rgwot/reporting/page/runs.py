@@ -15,13 +15,13 @@ import pandas as pd
 from rgwot import paths
 from rgwot.columns import TERMS
 from rgwot.config.experiments import split_id
-from rgwot.config.methods import FAMILIES, TRIVIAL
+from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.datasets.names import stem_of
 from rgwot.keysteps.decode import NAMED
 from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.ordering import first_order, rank_procedures
 from rgwot.keysteps.reading import edits_sentence, tells_nothing
-from rgwot.keysteps.settings import ANNOTATED, NumberSettings
+from rgwot.keysteps.settings import ANNOTATED, Numbered
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Node, Procedure, Recording, recordings_from_segments
 from rgwot.procedure.differences import what
@@ -60,8 +60,8 @@ _COLLAPSED = {
         "Try a larger cidm.beta, which keeps the frames of a video apart, or check the features."
     ),
     "decoder": (
-        "Collapsed decoder: the embeddings differ, but nearly all frames got the same key step. Try a smaller decode.m "
-        "or graphcut.pairwise, or another decode.K."
+        "Collapsed decoder: the embeddings differ, but nearly all frames got the same key step. Try a smaller "
+        "graphcut.m or graphcut.pairwise, or another decode.K."
     ),
 }
 
@@ -98,9 +98,9 @@ ORDER_ALONE = 2 / 3
 
 def answer_kind(run: Run) -> str:
     """Return the kind of a run: ``annotated`` (the truth itself), ``trivial``, ``untrained`` or ``trained``."""
-    decoder, family = split_id(run.decoder)[0], FAMILIES.get(split_id(run.method)[0])
-    if decoder in TRIVIAL:
-        return ANNOTATED if decoder == ANNOTATED else "trivial"
+    decoder, family = DECODERS.get(split_id(run.decoder)[0]), FAMILIES.get(split_id(run.method)[0])
+    if decoder is not None and decoder.TRIVIAL:
+        return ANNOTATED if decoder.NAME == ANNOTATED else "trivial"
     return "trained" if family is not None and family.trained else "untrained"
 
 
@@ -186,7 +186,7 @@ def about_number(tree: Tree, run: Run, diagnostics: Mapping[str, Any]) -> tuple[
     """Return a sentence on who chose the number of key steps, and the command for another one with its cost."""
     if not isinstance(K := diagnostics.get("K"), int):
         return "", ""
-    default = K == NumberSettings().K and number_in(run.decoder) is None
+    default = K == Numbered().K and number_in(run.decoder) is None
     chosen = f"{K} key steps is a default" if default else f"{K} key steps were asked for"
     other = paths.at(paths.SEGMENTS, tree.results, dataset=tree.dataset, task=tree.task,
                      **{**asdict(run), "decoder": with_number(run.decoder, K + 1)})  # fmt: skip
@@ -442,7 +442,7 @@ def picture(
     says = any(card.after for layer in layers[1:] for card in layer)
     legend = (
         (
-            f"A key step that fewer than {100 * OPTIONAL_BELOW:.0f} % of the videos show is optional, and its card dashed.",
+            f"A key step that fewer than {100 * OPTIONAL_BELOW:.0f} % of the videos show is optional (dashed).",
             any(card.node.n_videos < shown.n_videos for card in cards),
         ),
         (
