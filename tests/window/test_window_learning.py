@@ -16,6 +16,7 @@ from rgwot.stages.decode import decode, write_keysteps
 from rgwot.study.jobs import decoder_for
 from rgwot.study.study import Study
 from rgwot.window.learning import Learner
+from rgwot.window.study_files import group_table
 
 CONFIG = {
     "datasets": {"mine": {"layout": "folder", "root": "videos"}}, "seeds": [0],
@@ -141,3 +142,18 @@ def test_deviations_are_not_told_as_sure_before_a_run_decided_on_them(task: Task
         assert learner.written(study) is None
     finally:
         (task.root / "tea" / "second.csv").unlink()
+
+
+def test_a_table_of_groups_is_given_as_it_is(task: Task) -> None:
+    table, study = task.root / "tea" / "videos.csv", Study.of(CONFIG)
+    empty = {"column": "group", "columns": ["video", "group"], "rows": [], "row_of": {}}
+    assert group_table(study, "mine", "tea") == empty
+    table.write_text("video;age;task\nsecond.mp4;30;tea\nfirst;40;coffee\n")
+    try:
+        given = group_table(study, "mine", "tea")
+    finally:
+        table.unlink()
+    assert given["columns"] == ["video", "age", "task", "group"]
+    assert given["rows"] == [["second.mp4", "30", "tea", ""], ["first", "40", "coffee", ""]]
+    # The row of another task is not that of this one's video.
+    assert given["row_of"] == {"second": 0}
