@@ -442,7 +442,8 @@ def picture(
     says = any(card.after for layer in layers[1:] for card in layer)
     legend = (
         (
-            f"A key step that fewer than {100 * OPTIONAL_BELOW:.0f} % of the videos show is optional; its card is dashed.",
+            f"A key step that fewer than {100 * OPTIONAL_BELOW:.0f} % of the videos show is optional, "
+            "and its card dashed.",
             any(card.node.n_videos < shown.n_videos for card in cards),
         ),
         (
