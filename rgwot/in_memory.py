@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from rgwot.config.settings import validated
+from rgwot.blocks import validated
 from rgwot.datasets.arrays import column_names
 from rgwot.datasets.names import id_of, stem_of
 from rgwot.datasets.settings import ImportSettings

@@ -19,9 +19,9 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from rgwot.blocks import load
 from rgwot.columns import readable
 from rgwot.config.configuration import load_config
-from rgwot.config.methods import load
 from rgwot.datasets import folder
 from rgwot.datasets.annotation_files import of_no_video
 from rgwot.datasets.annotations import id_ranges
@@ -36,7 +36,7 @@ from rgwot.datasets.text import DataFault, tell
 from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
 from rgwot.embedding.values import LONG_S, Values, unlikely_lengths, unusual
 from rgwot.features.index import size_text, unlike
-from rgwot.features.settings import extractor
+from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
 from rgwot.runtime.provenance import sha256
@@ -59,7 +59,6 @@ from rgwot.timing import VideoInfo, allowed_loss, ends_early, repeated_frames
 
 if TYPE_CHECKING:
     from rgwot.datasets.settings import ImportSettings
-    from rgwot.features.settings import FeatureSettings
 
 #: Number of frames decoded per video, from the first to the last before the loss that is tolerated at the end.
 SAMPLES = 5
@@ -212,7 +211,7 @@ def torch_cache() -> Path:
 
 def lacking(study: Study, dataset: str) -> Iterator[Finding]:
     """Yield a finding for everything that this machine lacks for making the features of a dataset."""
-    settings = study.experiments.settings("none", None, dataset).features
+    settings = study.experiments.common(FeatureSettings, dataset)
     backbone, weights = extractor(settings.backbone), settings.weights
     try:
         weights_file(study, dataset)
@@ -321,7 +320,7 @@ def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEnt
             feature_facts, facts, values = check_features(root / video.path, form, None, quick)
     else:
         with of_video("video", video.path):
-            features = study.experiments.settings("none", None, dataset).features
+            features = study.experiments.common(FeatureSettings, dataset)
             facts = check_video(root / video.path, features, options.told_fps, quick)
         if form is not None:
             with of_video("features", video.path):

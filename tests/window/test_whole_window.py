@@ -8,9 +8,10 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from chromium import WHERE, WITHOUT, Browser, Window, chromium
+from chromium import WHERE, WITHOUT, Browser, Window
 
 from rgwot.config.configuration import SynthSettings
 from rgwot.paths import SEGMENTS, Run, at
@@ -19,6 +20,9 @@ from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study
 from rgwot.synthetic.videos import write_dataset
 from rgwot.window.learning import Learner
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser as Chromium
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(WHERE is None, reason=WITHOUT)]
 
@@ -33,11 +37,10 @@ def videos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def window() -> Iterator[Window]:
-    with chromium() as running:
-        browser = Browser(running)
-        yield browser.window(1400, 900)
-        browser.close()
+def window(running: Chromium) -> Iterator[Window]:
+    browser = Browser(running)
+    yield browser.window(1400, 900)
+    browser.close()
 
 
 def run(study: Path, *arguments: str) -> str:

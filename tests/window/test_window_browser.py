@@ -6,15 +6,19 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from chromium import WHERE, WITHOUT, Browser, Window, chromium
+from chromium import WHERE, WITHOUT, Browser, Window
 from page_tree import Task, make_task
 from served import Served, serving
 
 from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.paths import Run
 from rgwot.reporting.names import read_names
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser as Chromium
 
 pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 CONFIG = """datasets: {mine: {layout: folder, root: videos}}
@@ -24,11 +28,10 @@ page: {datasets: [mine], methods: [raw/kmeans]}
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        opened = Browser(running)
-        yield opened
-        opened.close()
+def browser(running: Chromium) -> Iterator[Browser]:
+    opened = Browser(running)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
