@@ -99,6 +99,17 @@ def with_labelled(decoder: str) -> str:
     return join_id(LABELLED, keys)
 
 
+def present(text: str) -> str:
+    """Return how an id of an earlier version is spelt now; other ids do not change.
+
+    >>> present("consensus@decode.time=0,decode.surplus=2"), present("whitened@whiten.D=4"), present("rgwot@alpha=0.5")
+    ('consensus@surplus=2,time=0', 'whitened@D=4', 'rgwot@alpha=0.5')
+    """
+    base, keys = split_id(with_labelled(text))
+    kind = FAMILIES[base].embedding if base in FAMILIES else DECODERS.get(base)
+    return text if kind is None else join_id(base, {kind.short_key(kind.full_key(key)): keys[key] for key in keys})
+
+
 def replaced_settings(method: str, decoder: str, written: Mapping[str, Any]) -> list[str]:
     """Return a line for each written setting (by dotted key) that the method or decoder replaces, with the id to use.
 
