@@ -86,6 +86,14 @@ def parsed(text: str) -> Model:
     return model
 
 
+def embedding_of(method: str) -> Embedding:
+    """Return the embedding of a method id, with defaults for keys that it does not name."""
+    family_of(method)
+    embedding = parsed(method)
+    assert isinstance(embedding, Embedding)
+    return embedding
+
+
 def with_labelled(decoder: str) -> str:
     """Return the id by `labelled` if ``decoder`` is an earlier id with labels; other ids do not change.
 
