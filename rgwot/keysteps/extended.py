@@ -31,6 +31,7 @@ from rgwot.keysteps.interface import (
 from rgwot.keysteps.ordering import concordance
 from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.keysteps.warping import evenly_spaced, warp
+from rgwot.runtime.threads import in_threads
 from rgwot.timing import thinned
 
 HINT = 0.03
@@ -57,10 +58,6 @@ QUICK: dict[str, Any] = {"restarts": 4, "max_iterations": 8}
 
 MOST_TRIED = 20_000
 """Most samples for the choice; longer tasks are thinned evenly."""
-
-TRIED_OF_MANY = 10_000
-"""Most samples for the choice if only some of the videos are learned from (`learned_from`). These are whole videos,
-which show more of the order than a few samples of every video."""
 
 
 def with_time(x: NDArray[Any], lengths: Sequence[int], share: float, common: NDArray[Any] | None = None) -> Array:
@@ -114,13 +111,14 @@ def common_times(x: NDArray[Any], lengths: Sequence[int], common: NDArray[Any]) 
     """
     few = evenly_spaced(directions(x), lengths)
     R = common.shape[1]
-    places, sums = np.linspace(0, 1, R), np.zeros((len(few), R))
-    for reference in common.astype(np.float64):
+    places = np.linspace(0, 1, R)
+
+    def matched(reference: Array) -> Array:
         _, paths = warp(few, np.broadcast_to(reference, few.shape))
-        for video, path in enumerate(paths):
-            i, j = path[path[:, 0] >= 0].T
-            sums[video] += np.bincount(i, places[j], R) / np.bincount(i, minlength=R)
-    means = sums / len(common)
+        pairs = (path[path[:, 0] >= 0].T for path in paths)
+        return np.stack([np.bincount(i, places[j], R) / np.bincount(i, minlength=R) for i, j in pairs])
+
+    means = np.mean(in_threads(matched, common.astype(np.float64)), axis=0)
     return np.concatenate([np.interp(middle_times([T]), places, mean) for T, mean in zip(lengths, means, strict=True)])
 
 
@@ -155,15 +153,17 @@ def choose_share(
     # Imported here, because most decodings have nothing to choose.
     from rgwot.keysteps.meanfield import segment
 
-    some = learned_from(lengths, TRIED_OF_MANY)
+    some = learned_from(lengths)
     tried = [lengths[v] for v in some]
     kept, few, _ = thinned(tried, MOST_TRIED)
     samples = directions(x[rows_of(lengths, some)][kept])
-    quick, values = settings.model_copy(update=QUICK), []
-    for start in range(STARTS):
+    quick = settings.model_copy(update=QUICK)
+
+    def value(start: int) -> tuple[float, float]:
         labels = segment(samples, few, K, quick, np.random.default_rng([seed, 2, start])).labels
-        values.append((explained_share(samples, labels, few), concordance(labels, few)))
-    J, same_order = np.mean(values, axis=0).tolist()
+        return explained_share(samples, labels, few), concordance(labels, few)
+
+    J, same_order = np.mean(in_threads(value, range(STARTS)), axis=0).tolist()
     share = 0.0 if J <= 0 else ONE_ORDER if same_order >= SAME_ORDER else HINT
     common = references(x, lengths) if share == ONE_ORDER else None
     return share, common, {"chosen": share, "agreement": J, "concordance": same_order}
