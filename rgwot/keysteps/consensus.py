@@ -31,7 +31,7 @@ from rgwot.keysteps.interface import (
     learned_from,
     middle_times,
 )
-from rgwot.keysteps.meanfield import MeanField, decoded, label, label_at_once, segment, segment_roughly
+from rgwot.keysteps.meanfield import MeanField, decoded, label, label_at_once, segment
 from rgwot.keysteps.ordering import order_information
 from rgwot.keysteps.settings import ConsensusSettings, MeanfieldSettings
 from rgwot.runtime.errors import RgwotError
@@ -430,14 +430,14 @@ def _pool(
     frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, consensus: ConsensusSettings
 ) -> _Pool:
     """Segment the samples from many starts, the blocks of the embedding in turn."""
-    # A rough start and few rounds are enough: a single one of many segmentations need not be good, nor finished.
-    changes = {"inner": INNER, "max_iterations": consensus.rounds, "epsilon": consensus.epsilon}
+    # One start and few rounds are enough, because a single one of many segmentations need not be good, nor finished.
+    changes = {"restarts": 1, "inner": INNER, "max_iterations": consensus.rounds, "epsilon": consensus.epsilon}
     quick = chain.model_copy(update=changes)
-    views = [directions(view) for view in blocks_of(frames, consensus.blocks)]
+    views = blocks_of(frames, consensus.blocks)
 
     def member(numbered: tuple[int, np.random.Generator]) -> MeanField:
         number, own = numbered
-        return segment_roughly(views[number % len(views)], frames.lengths, K, quick, own)
+        return segment(views[number % len(views)], frames.lengths, K, quick, own)
 
     members = in_threads(member, enumerate(generator.spawn(consensus.partitions)))
     shares = [member.shares for member in members]

@@ -16,9 +16,6 @@ from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 
 RESTARTS = 4
 
-EQUAL = 1e-6
-"""Directions whose cosine differs from 1 by less are equal in single precision."""
-
 
 @dataclass(frozen=True)
 class KMeans:
@@ -64,24 +61,6 @@ def kmeans(x: NDArray[Any], K: int, generator: np.random.Generator, restarts: in
 def _pools() -> ThreadpoolController:
     """Return the thread pools of all imported libraries, including scikit-learn; cached."""
     return ThreadpoolController()
-
-
-def nearest_of_far_apart(x: NDArray[np.float64], K: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return a partition (T,) of directions x (T, D) by the nearest of at most K samples, drawn far apart (k-means++).
-
-    If fewer than K directions differ, there are as many parts as different directions.
-    """
-    samples = x.astype(np.float32)
-    chosen, similar = [int(generator.integers(len(x)))], []
-    nearest = np.full(len(x), np.inf, dtype=np.float32)
-    while True:
-        similar.append(samples @ samples[chosen[-1]])
-        nearest = np.minimum(nearest, 1 - similar[-1])
-        # Rounding leaves some distance between equal directions.
-        sums = np.cumsum(np.where(nearest > EQUAL, nearest, 0), dtype=np.float64)
-        if len(chosen) == K or not sums[-1]:
-            return np.asarray(np.argmax(similar, axis=0), dtype=np.int64)
-        chosen.append(int(np.searchsorted(sums, generator.random() * sums[-1], side="right")))
 
 
 def nearest_centre(x: NDArray[Any], centres: NDArray[Any]) -> NDArray[np.int64]:

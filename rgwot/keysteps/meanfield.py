@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.keysteps.interface import Array, Decoded, Frames, Learned, Predict, directions, first_samples
-from rgwot.keysteps.kmeans import kmeans, nearest_of_far_apart
+from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.settings import MeanfieldSettings
 
 LEAST_MEMBERSHIP = 1e-12
@@ -193,23 +193,7 @@ def segment(
     """
     x = directions(x)
     start = kmeans(x.astype(np.float32), K, generator, restarts=settings.restarts).labels
-    return _from_partition(x, lengths, start, settings)
-
-
-def segment_roughly(
-    x: Array, lengths: Sequence[int], K: int, settings: MeanfieldSettings, generator: np.random.Generator
-) -> MeanField:
-    """Minimise the energy of directions x (T, D) as `segment`, from samples far apart instead of k-means.
-
-    It takes a third of the time, and is as good for a segmentation that is one of many.
-    """
-    return _from_partition(x, lengths, nearest_of_far_apart(x, K, generator), settings)
-
-
-def _from_partition(
-    x: Array, lengths: Sequence[int], partition: NDArray[np.int64], settings: MeanfieldSettings
-) -> MeanField:
-    used, start = np.unique(partition, return_inverse=True)
+    used, start = np.unique(start, return_inverse=True)
     return _minimised(x, lengths, np.eye(len(used))[start], settings)
 
 

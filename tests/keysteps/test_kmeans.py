@@ -7,7 +7,7 @@ import pytest
 from sklearn import cluster
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from rgwot.keysteps.kmeans import kmeans, nearest_of_far_apart
+from rgwot.keysteps.kmeans import kmeans
 
 
 def planted() -> tuple[np.ndarray, np.ndarray]:
@@ -64,15 +64,3 @@ def test_few_or_equal_samples() -> None:
     assert len(set(twice.labels[:10])) == len(set(twice.labels[10:])) == 1
     assert twice.labels[0] != twice.labels[-1]
     assert twice.inertia == pytest.approx(0, abs=1e-12)
-
-
-def test_far_apart_samples_divide_planted_directions_and_equal_ones_are_no_second_part() -> None:
-    x, truth = planted()
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
-    found = [nearest_of_far_apart(x, 5, np.random.default_rng(seed)) for seed in range(10)]
-    # Each draw prefers what is far from those before, so most starts have all five.
-    assert sum(len(set(zip(labels.tolist(), truth.tolist(), strict=True))) == 5 for labels in found) >= 5
-    twice = np.repeat(np.eye(3), 4, axis=0)
-    parts = nearest_of_far_apart(twice, 5, np.random.default_rng(0))
-    assert parts.reshape(3, 4).tolist() == [[label] * 4 for label in parts[::4].tolist()]
-    assert len(set(parts.tolist())) == 3
