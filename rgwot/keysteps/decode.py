@@ -18,7 +18,11 @@ from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
 from rgwot.keysteps import collapse
 from rgwot.keysteps.evidence import appearance, usual_samples, without_lookalikes
 from rgwot.keysteps.extended import (
+    HINT,
+    KEPT_SHARE,
+    NEAR,
     NUMBERS,
+    ONE_ORDER,
     SAME_ORDER,
     choose_share,
     explained_share,
@@ -55,8 +59,8 @@ MOST = 0.5
 SAME = 0.6
 """Two seeds disagree if the adjusted Rand index of their labels is below this."""
 
-NEAR = 0.02
-"""The choice of the weight of time is doubtful if the concordance is within this share of its threshold."""
+COMPETE = 0.1
+"""Two answers compete if they differ in a larger share of the samples."""
 
 NAMED = 3
 """A warning names this many videos, and counts the others."""
@@ -122,12 +126,18 @@ def seeds_differ(who: str, agreement: float) -> str:
 
 
 def _of_time(choice: Mapping[str, Any]) -> str:
-    """Return a warning if the choice of the weight of time was doubtful, otherwise an empty text."""
-    if "concordance" not in choice or abs(choice["concordance"] - SAME_ORDER) > NEAR * SAME_ORDER:
+    """Return a warning if another weight of time was nearly chosen and gives another answer, or an empty text."""
+    if choice.get("differ", 0.0) <= COMPETE:
         return ""
+    limits = {"concordance": SAME_ORDER, "kept": KEPT_SHARE}
+    near = [name for name, limit in limits.items() if abs(choice[name] - limit) <= NEAR * limit]
+    if not near:
+        return ""
+    other = HINT if choice["chosen"] == ONE_ORDER else ONE_ORDER
+    measured = ", ".join(f"{name} {choice[name]:.3g}, limit {limits[name]:g}" for name in near)
     return (
-        f"decode.time: auto chose {choice['chosen']:g}, but only just: the concordance of videos is "
-        f"{choice['concordance']:.3g}, and the threshold is {SAME_ORDER:g}; another seed may choose another weight"
+        f"two answers compete: decode.time: auto chose {choice['chosen']:g}, {other:g} is supported almost equally "
+        f"({measured}) and gives {choice['differ']:.0%} of the samples another key step; compare decode.time={other:g}"
     )
 
 

@@ -326,6 +326,8 @@ def _weight_of_time(diagnostics: Mapping[str, Any]) -> str:
     if not choice:
         return ""
     measured = f"concordance {choice['concordance']:.3g}, J {choice['agreement']:.3g}" if "agreement" in choice else ""
+    if "kept" in choice:
+        measured += f", {choice['kept']:.2g} of it kept with common time"
     return f"{choice['chosen']:.0%} ({choice.get('why', measured)})"
 
 
