@@ -23,12 +23,14 @@ import numpy as np
 import torch
 from torch.nn.functional import normalize
 
-from rgwot.config.settings import Settings, build
 from rgwot.embedding.loop import Trainer
 from rgwot.embedding.sampler import FeatureBank
+from rgwot.embedding.settings import TrainedEncoder, TrainSettings
 from rgwot.features.backbone import load_backbone
 from rgwot.features.extract import conv4c, extract
+from rgwot.features.settings import FeatureSettings
 from rgwot.features.store import FeatureStore
+from rgwot.losses.settings import FusedGromovWasserstein, GromovWasserstein
 from rgwot.runtime.device import hardware
 from rgwot.runtime.files import write_json
 from rgwot.stages.train import build_encoder, recipe_of
@@ -64,7 +66,7 @@ def transport(device: torch.device) -> dict[str, float]:
         x, y = (normalize(torch.randn(pairs, 32, 128, generator=generator), dim=2).to(device) for _ in range(2))
         for solver in ("converged", "parity"):
             for r in (0.02, 0.1):
-                ot = build({"ot.solver": solver, "ot.r": r}, "gpu").ot.model_dump()
+                ot = FusedGromovWasserstein(solver=solver, r=r).model_dump()
                 known = ["alpha", "epsilon", "rho", "r", "zeta", "solver", "virtual", "max_iterations", "tolerance"]
                 call = partial(align_frames, x, y, **{key: ot[key] for key in known})
                 found[f"{solver}, r = {r}, {pairs} pairs"] = milliseconds(call, device, 3) / pairs
@@ -79,7 +81,9 @@ def random_stores() -> list[FeatureStore]:
     return [FeatureStore(Path(f"v{i}.zarr"), attributes, time_s, x.astype(np.float16)) for i, x in enumerate(maps)]
 
 
-def training(stores: list[FeatureStore], device: torch.device, settings: Settings, steps: int) -> dict[str, float]:
+def training(
+    stores: list[FeatureStore], device: torch.device, settings: TrainedEncoder, steps: int
+) -> dict[str, float]:
     """Return milliseconds per iteration, of the whole and of the encoder's forward and backward pass alone."""
     bank = FeatureBank(stores, settings.train.memory_gb, device)
     encoder, _ = build_encoder(settings.encoder, settings.train.precision, 0, bank, "")
@@ -98,7 +102,7 @@ def training(stores: list[FeatureStore], device: torch.device, settings: Setting
 
 def extraction(video: Path, device: torch.device) -> dict[str, float]:
     """Return frames per second of a whole extraction, of decoding alone, and of the network alone (ResNet-50)."""
-    settings = build({"features.weights": "random", "features.fps": 5.0}, "gpu").features
+    settings = FeatureSettings(weights="random", fps=5.0)
     info = probe(video)
     times = sample_times(info.duration_s, settings.fps)
     network = load_backbone("random", 0, settings.precision, settings.backbone)
@@ -125,7 +129,7 @@ def main() -> None:
     for device in map(torch.device, ("cuda", "cpu") if torch.cuda.is_available() else ("cpu",)):
         own: dict[str, Any] = {**hardware(device), "torch": torch.__version__, "transport_ms": transport(device)}
         for precision, r in (("float32", 0.02), ("bfloat16", 0.02), ("float32", 0.1)):
-            settings = build({"train.precision": precision, "ot.r": r}, "gpu")
+            settings = TrainedEncoder(loss=GromovWasserstein(r=r), train=TrainSettings(precision=precision))
             own[f"training_ms, {precision}, r = {r}"] = training(stores, device, settings, STEPS[device.type])
         own["extraction_per_s"] = extraction(video, device)
         found[device.type] = own

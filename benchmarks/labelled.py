@@ -31,14 +31,13 @@ from threadpoolctl import threadpool_limits
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import Experiments
 from rgwot.config.methods import DECODERS
-from rgwot.config.settings import build
 from rgwot.embedding.whitened import smooth
 from rgwot.evaluation.protocols import PROTOCOLS, background_detection, score, score_named
 from rgwot.keysteps.consensus import LEAST_PROBABILITY, WINDOW, Classifier, Components, in_context
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Frames, directions
 from rgwot.keysteps.labelled import decode_labelled
 from rgwot.keysteps.ordering import generator_for
-from rgwot.keysteps.settings import LabelledSettings, MeanfieldSettings
+from rgwot.keysteps.settings import Labelled, MeanfieldSettings
 from rgwot.keysteps.suggest import suggest
 from rgwot.runtime.files import write_csv
 
@@ -86,11 +85,11 @@ class Seen:
     def read(cls, task: Task, experiments: Experiments) -> Seen:
         """Embed the samples of a task."""
         decoder = f"consensus@K={task.K}"
-        settings = experiments.settings("rgwot-plus", decoder, "")
-        frames = embedded(task, "rgwot-plus", settings, 0)
+        rule = experiments.decoding("rgwot-plus", decoder, "")
+        frames = embedded(task, experiments.embedding("rgwot-plus", ""), 0)
         x = np.concatenate([store.x for store in task.stores]).astype(np.float64)
         x = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-9)
-        return cls(task, frames, replace(frames, x=x), lambda seed: decoded(frames, decoder, settings, seed)[0])
+        return cls(task, frames, replace(frames, x=x), lambda seed: decoded(frames, rule, seed)[0])
 
     @property
     def K(self) -> int:  # noqa: N802
@@ -121,10 +120,10 @@ class Seen:
         """Transport plans between the real frames of every pair of videos, by RGWOT's problem on these embeddings."""
         import torch
 
-        from rgwot.losses.cross_entropy import PROBLEM
+        from rgwot.losses.settings import PROBLEM, FusedGromovWasserstein
         from rgwot.transport.matching import align_frames
 
-        settings = build({}, "labelled").ot
+        settings = FusedGromovWasserstein()
         x = torch.from_numpy(np.stack(self.few(directions(self.frames.x), TRANSPORTED)))
         first, second = np.triu_indices(len(x), 1)
         found = {}
@@ -176,8 +175,7 @@ def named(labels: NDArray[Any], K: int) -> Labels:
 
 def ours(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
     """RGWOT+ taught by labels."""
-    settings = MeanfieldSettings(), LabelledSettings()
-    return decode_labelled(replace(seen.frames, given=given), seen.K, generator_for(draw), *settings).labels
+    return decode_labelled(replace(seen.frames, given=given), seen.K, generator_for(draw), Labelled()).labels
 
 
 def classified_raw(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
@@ -308,7 +306,7 @@ def by_peer(decoder: str, most: int | None = None) -> Callable[[Seen, int], Labe
 
         chosen, lengths, nearest = thinned(seen.frames.lengths, most or len(seen.frames.x))
         few = replace(seen.frames, x=seen.frames.x[chosen], lengths=lengths, native_fps=())
-        return DECODERS[decoder].bound(build({}, decoder))(few, seen.K, generator_for(seed)).labels[nearest]
+        return DECODERS[decoder]()(few, seen.K, generator_for(seed)).labels[nearest]
 
     return label
 

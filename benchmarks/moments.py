@@ -33,7 +33,7 @@ from rgwot.evaluation.protocols import score_named
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN
 from rgwot.keysteps.labelled import decode_labelled
 from rgwot.keysteps.ordering import generator_for
-from rgwot.keysteps.settings import LabelledSettings, MeanfieldSettings
+from rgwot.keysteps.settings import Labelled, MeanfieldSettings
 from rgwot.keysteps.suggest import suggest_moments
 from rgwot.runtime.files import write_csv
 
@@ -99,7 +99,7 @@ def taught(seen: Seen, chosen: Sequence[int], run: int) -> Labels:
     """Return the labels of all samples, taught by answers about the chosen ones."""
     given = answers(seen, chosen)
     frames = replace(seen.frames, given=given, marked=given != UNKNOWN)
-    return decode_labelled(frames, seen.K, generator_for(run), MeanfieldSettings(), LabelledSettings()).labels
+    return decode_labelled(frames, seen.K, generator_for(run), Labelled()).labels
 
 
 def f1_of_others(seen: Seen, found: Labels, chosen: Sequence[int]) -> float:

@@ -35,16 +35,17 @@ from numpy.typing import NDArray
 from pages import CONFIGS, HOUSE, RESULTS, table
 from threadpoolctl import threadpool_limits
 
+from rgwot.blocks import join_id, nested
 from rgwot.config.configuration import load_config, read_file, read_files
-from rgwot.config.experiments import Experiments, family_of, join_id, split_id
-from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
-from rgwot.config.settings import Settings, build
+from rgwot.config.experiments import Experiments, split_id
+from rgwot.embedding.settings import Embedding, Whitened
 from rgwot.evaluation.protocols import PROTOCOLS, order_distance, score
 from rgwot.features.index import open_stores
 from rgwot.keysteps.extended import choose_share, extended
 from rgwot.keysteps.interface import Frames, directions
 from rgwot.keysteps.meanfield import minimise_energy, segment
 from rgwot.keysteps.ordering import generator_for
+from rgwot.keysteps.settings import Clustering, MeanfieldSettings, resolved_K
 from rgwot.paths import ANNOTATIONS, INDEX, at
 from rgwot.records import read_annotations
 from rgwot.runtime.files import write_csv
@@ -184,38 +185,37 @@ def video(part: dict[str, str]) -> Task:
     return Task(stores, labels, int(annotated["key_step"].max()), float(stores[0].attributes["fps"]))
 
 
-def embedded(task: Task, method: str, settings: Settings, seed: int) -> Frames:
+def embedded(task: Task, embedding: Embedding, seed: int) -> Frames:
     """Embed the samples of a task as the workflow does."""
-    embed = EMBEDDING_KINDS[family_of(method).embedding].bound(settings)(task.stores, seed)
+    embed = embedding(task.stores, seed)
     x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
     return Frames(x, tuple(len(store) for store in task.stores), task.fps)
 
 
-def decoded(frames: Frames, decoder: str, settings: Settings, seed: int) -> tuple[NDArray[np.int64], float]:
+def decoded(frames: Frames, decoder: Clustering, seed: int) -> tuple[NDArray[np.int64], float]:
     """Label samples as the workflow does: labels (T,), and the weight of time."""
-    block = settings.decode
-    share, common = block.time, None
-    if share == "auto":
-        share, common, _ = choose_share(frames.x, frames.lengths, block.K, settings.meanfield, seed)
-    run = extended(DECODERS[split_id(decoder)[0]].bound(settings), share, block.surplus, common)
-    return run(frames, block.K, generator_for(seed)).labels, share
+    K, share, common = resolved_K(decoder.K), decoder.time, None
+    if isinstance(share, str):
+        share, common, _ = choose_share(frames.x, frames.lengths, K, MeanfieldSettings(), seed)
+    run = extended(decoder, share, decoder.surplus, common)
+    return run(frames, K, generator_for(seed)).labels, share
 
 
 def first_before(task: Task, seed: int) -> NDArray[np.int64]:
     """Label by whitened features and the mean field as they were, with mini-batches if a task is long."""
-    settings = build({**PLAIN, "decode.K": task.K}, BEFORE)
-    embed = EMBEDDING_KINDS["whitened"].bound(settings)(task.stores, seed)
+    settings = MeanfieldSettings.of(nested(PLAIN), BEFORE)
+    embed = Whitened.of(nested(PLAIN), BEFORE)(task.stores, seed)
     x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
     lengths, generator = [len(store) for store in task.stores], generator_for(seed)
     if len(x) <= FULL_BATCH_LIMIT:
-        return segment(x, lengths, task.K, settings.meanfield, generator).labels
+        return segment(x, lengths, task.K, settings, generator).labels
 
     from sklearn.cluster import MiniBatchKMeans
 
     unit = directions(x)
-    restarts, random = settings.meanfield.restarts, int(generator.integers(2**31 - 1))
+    restarts, random = settings.restarts, int(generator.integers(2**31 - 1))
     start = MiniBatchKMeans(task.K, n_init=restarts, random_state=random).fit(unit - unit.mean(axis=0)).labels_
-    return minimise_energy(x, lengths, np.eye(task.K)[start], settings.meanfield).labels
+    return minimise_energy(x, lengths, np.eye(task.K)[start], settings).labels
 
 
 def answer(task: Task, recipe: str, seed: int, experiments: Experiments) -> dict[str, Any]:
@@ -229,9 +229,10 @@ def answer(task: Task, recipe: str, seed: int, experiments: Experiments) -> dict
     else:
         method, decoder = recipe.split("/")
         base, keys = split_id(decoder)
-        settings = experiments.settings(method, join_id(base, {**keys, "K": str(task.K)}), "")
-        labels, share = decoded(embedded(task, method, settings, seed), decoder, settings, seed)
-        found = {"time": share, "surplus": settings.decode.surplus}
+        rule = experiments.decoding(method, join_id(base, {**keys, "K": str(task.K)}), "")
+        assert isinstance(rule, Clustering)
+        labels, share = decoded(embedded(task, experiments.embedding(method, ""), seed), rule, seed)
+        found = {"time": share, "surplus": rule.surplus}
     found["cpu_s"] = time.process_time() - began
     parts = np.split(labels, np.cumsum([len(store) for store in task.stores])[:-1])
     # Background that was found is one more cluster.

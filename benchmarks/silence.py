@@ -40,7 +40,7 @@ from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Given
 from rgwot.keysteps.labelled import Kept, decode_labelled
 from rgwot.keysteps.left_out import leave_one_out
 from rgwot.keysteps.ordering import generator_for
-from rgwot.keysteps.settings import LabelledSettings, MeanfieldSettings
+from rgwot.keysteps.settings import Labelled
 from rgwot.keysteps.uncovered import uncovered
 from rgwot.timing import runs
 
@@ -51,7 +51,7 @@ TEACHING = 3
 PARTLY = 0.2
 """Share of segments without a label where no step is missing."""
 
-SETTINGS = MeanfieldSettings(), LabelledSettings()
+SETTINGS = Labelled()
 Line = tuple[str, int, int, float, float]
 """What was measured, annotated videos, draw, and two values (COLUMNS)."""
 
@@ -77,7 +77,7 @@ def decode(
 ) -> Labels:
     """Label all samples by those that are given."""
     frames = replace(seen.frames, given=given, marked=marked)
-    return decode_labelled(frames, K, generator_for(draw), *SETTINGS, kept).labels
+    return decode_labelled(frames, K, generator_for(draw), SETTINGS, kept).labels
 
 
 def only(seen: Seen, draws: int) -> Iterator[Line]:
@@ -132,7 +132,7 @@ def left(seen: Seen, draws: int) -> Iterator[Line]:
             own = {str(v): part for v, part in enumerate(seen.split(given + 1)) if v in videos}
 
             def run(frames: Any, K: int, generator: np.random.Generator, kept: Kept = kept) -> Any:
-                return decode_labelled(frames, K, generator, *SETTINGS, kept)
+                return decode_labelled(frames, K, generator, SETTINGS, kept)
 
             found = leave_one_out(task, Given(own, {}, seen.K), run, 0, draw)
             assert found is not None

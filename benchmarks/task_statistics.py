@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pages import table
 from recordings import SIGNALS, Task, find, rates_of
 
-from rgwot.embedding.settings import WhitenSettings
+from rgwot.embedding.settings import Whitened
 from rgwot.embedding.whitened import condition, fit_whitening, speed, standardise
 from rgwot.evaluation.protocols import kendall_distance, mean_positions
 from rgwot.keysteps.extended import explained_share
@@ -63,7 +63,7 @@ def statistics(task: Task) -> dict[str, Sequence[float]]:
     trends = np.concatenate([np.square((one * t[:, None]).mean(axis=0)) * 12 for one, t in zip(z, time, strict=True)])
     scales, everywhere = np.std(np.concatenate(x), axis=0), np.stack([one.std(axis=0) for one in x])
     truths = []
-    for block in (WhitenSettings(), WhitenSettings(speed=True)):
+    for block in (Whitened(), Whitened(speed=True)):
         conditioned = [condition(one, block) for one in x]
         whitening = fit_whitening(conditioned, block.D, block.floor)
         white = np.concatenate([whitening.apply(one) for one in conditioned])

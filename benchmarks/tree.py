@@ -14,12 +14,12 @@ import numpy as np
 from recordings import recorded_tasks
 from threadpoolctl import threadpool_limits
 
-from rgwot.config.methods import EMBEDDING_KINDS, FAMILIES
-from rgwot.config.settings import build
+from rgwot.config.experiments import parsed
 from rgwot.evaluation.protocols import PROTOCOLS, score
 from rgwot.keysteps.extended import HINT, with_time
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.meanfield import decode_meanfield
+from rgwot.keysteps.settings import Meanfield
 from rgwot.keysteps.tree import Merges, grow
 from rgwot.timing import thinned
 
@@ -41,8 +41,7 @@ def main() -> None:
     print("task | annotated K | macro_task F1 of a cut | of meanfield")
     for name, task in tasks:
         K = task.K
-        plus = build(FAMILIES["rgwot-plus"].overrides, "rgwot-plus")
-        embed = EMBEDDING_KINDS["whitened"].bound(plus)(task.stores, 0)
+        embed = parsed("rgwot-plus")(task.stores, 0)
         x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
         kept, lengths, _ = thinned([len(store) for store in task.stores], MOST_SAMPLES)
         made, borders = Frames(x[kept], lengths, task.fps), np.cumsum(lengths)[:-1]
@@ -54,7 +53,7 @@ def main() -> None:
             with threadpool_limits(1):
                 tree = grow(made.x, made.lengths, np.random.default_rng([seed, 3]))
                 of_tree = cut(tree.merges, K)[tree.leaves]
-                decoded = decode_meanfield(timed, K, plus, np.random.default_rng([seed, 0])).labels
+                decoded = decode_meanfield(timed, K, Meanfield(), np.random.default_rng([seed, 0])).labels
             parts = (np.split(found, borders) for found in (of_tree, decoded))
             scores.append([100 * score(PROTOCOLS["macro_task"], truths, one, K, K, "without").f1 for one in parts])
         mean, spread = np.mean(scores, axis=0), np.std(scores, axis=0, ddof=1)

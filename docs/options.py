@@ -8,20 +8,25 @@ from typing import Any
 
 from rgwot.blocks import Block
 from rgwot.config.configuration import Config, DatasetSettings, PageSettings, SynthSettings
-from rgwot.config.experiments import SHORT
 from rgwot.config.methods import DECODERS, FAMILIES
-from rgwot.config.settings import BLOCKS, Settings
+from rgwot.config.settings import owners
 from rgwot.datasets.settings import ImportedFeatures
+from rgwot.embedding.settings import TrainedEncoder
+from rgwot.losses.settings import LOSSES
 
 INTRODUCTION = """# Options
 
 This page lists all methods, decoders and keys of `config.yaml`; `make docs` writes it from the code.
-An experiment id changes the settings of a method or decoder, by `block.key` or symbol: `rgwot@alpha=0.5`,
-`graphcut@K=gt`.
+An experiment id changes the settings of a method or decoder by its own keys: `rgwot@alpha=0.5`, `graphcut@K=gt`.
+Methods that train an encoder have theirs in blocks: a symbol, or `block.key`, as in `rgwot@train.lr=0.001`.
 [Methods](methods.md) has the equations.
 """
 #: Tables of what an id may name.
-NAMED: dict[str, Mapping[str, Any]] = {"Methods": FAMILIES, "Decoders": DECODERS}
+NAMED: dict[str, Mapping[str, str]] = {
+    "Methods": {name: family.description for name, family in FAMILIES.items()},
+    "Decoders": {name: kind.about() for name, kind in DECODERS.items()},
+    "Alignment losses": {name: kind.about() for name, kind in LOSSES.items()},
+}
 #: Tables of keys that are no settings of a method.
 KEYS: dict[str, Any] = {
     "Keys of the whole run": Config,
@@ -38,23 +43,30 @@ def page() -> Iterator[str]:
     yield INTRODUCTION
     for title, entries in NAMED.items():
         yield f"## {title}\n\n| name | description |\n| --- | --- |"
-        yield from (f"| `{name}` | {plain(entry.description)} |" for name, entry in entries.items())
+        yield from (f"| `{name}` | {plain(about)} |" for name, about in entries.items())
         yield ""
-    for block in BLOCKS:
-        model: Any = Settings.model_fields[block].annotation
-        yield f"## `{block}`\n\n{model.__doc__.strip().splitlines()[0]}\n"
+    symbols = {dotted: symbol for symbol, dotted in TrainedEncoder.SYMBOLS.items()}
+    for block, keys in owners().items():
+        # The name of the loss is none of its keys.
+        kinds = [kind for key, kind in keys.items() if key != "alignment"]
+        yield f"## `{block}`\n\n{'; '.join(dict.fromkeys(kind.about() for kind in kinds))}.\n"
         yield "| key | symbol | default | values | description |\n| --- | --- | --- | --- | --- |"
-        schema = model.model_json_schema(by_alias=True)["properties"]
-        for name, field in model.model_fields.items():
-            key = field.alias or name
-            cells = (f"`{key}`", SHORT.get(f"{block}.{key}", ""), default(field), allowed(schema[key]))
-            yield "| " + " | ".join([*cells, plain(field.description)]) + " |"
+        for key, kind in keys.items():
+            if key == "alignment":
+                about = "alignment loss; none trains with C-IDM alone"
+                cells = ("`alignment`", "", "`gromov_wasserstein`", ", ".join(f"`{name}`" for name in LOSSES), about)
+            else:
+                field = next(field for name, field in kind.model_fields.items() if key in (name, field.alias))
+                values = allowed(kind.model_json_schema(by_alias=True)["properties"][key])
+                symbol = symbols.get(f"{block}.{key}", "")
+                cells = (f"`{key}`", symbol, default(field), values, plain(str(field.description)))
+            yield "| " + " | ".join(cells) + " |"
         yield ""
     for title, model in KEYS.items():
         yield f"## {title}\n\n| key | default | description |\n| --- | --- | --- |"
         # Keys without a default come first.
         for name, field in sorted(model.model_fields.items(), key=lambda item: not item[1].is_required()):
-            if name not in BLOCKS:
+            if name != "blocks":
                 yield f"| `{field.alias or name}` | {default(field)} | {plain(field.description)} |"
         yield ""
 

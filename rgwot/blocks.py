@@ -1,17 +1,24 @@
-"""The base of the blocks of settings, and the types of their values.
+"""The base of settings, of which some are models: a method, a loss, an embedding or a decoder with its own keys.
 
-A block is defined beside the functions that take it; `rgwot.config.settings.Settings` collects all blocks. If several
-functions share keys of a block, such as the temperature in ``loss``, a base class has these keys, and the class of each
-function extends it. The class in the signature of a function therefore tells which keys the function reads.
+A model names its function by text, ``module:name``, so that planning imports neither PyTorch nor scikit-learn. Its text
+is its name and the keys that were set, and is the id in paths::
+
+    str(Graphcut(K=5, pairwise=4)) == "graphcut@K=5,pairwise=4"
+
+In ``config.yaml`` and in records, keys stand in blocks, such as ``decode.K`` and ``graphcut.pairwise``: every class has
+the name of the block of the keys that it adds to those of its bases.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Annotated, ClassVar
+from importlib import import_module
+from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from rgwot.runtime.errors import RgwotError, extras, nearest
 from rgwot.timing import rate_text
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -21,17 +28,255 @@ Count = Annotated[int, Field(ge=1)]
 # A rate, given as a number or a text, and kept as a text in exact form.
 Rate = Annotated[float | str, AfterValidator(rate_text)]
 
+Blocks = Mapping[str, Mapping[str, Any]]
+"""Settings by block and key, as in ``config.yaml``."""
+
+FunctionOrPath = str | Callable[..., Any]
+"""A function, or ``module:name``, which is imported when it is needed."""
+
+Content = TypeVar("Content", bound=BaseModel)
+
 
 class Block(BaseModel):
-    """Base of all blocks and their parts: immutable, with an error for unknown keys."""
+    """Base of all settings: immutable, with an error for unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
 
-    #: Name of the block in ``config.yaml``.
+    #: Name of the block in ``config.yaml`` that has the keys which this class adds.
     BLOCK: ClassVar[str] = ""
 
     @classmethod
     @cache
-    def dotted(cls) -> tuple[str, ...]:
-        """Return the dotted keys of the block, such as ``ot.alpha``."""
-        return tuple(f"{cls.BLOCK}.{field.alias or name}" for name, field in cls.model_fields.items())
+    def part_kinds(cls) -> dict[str, type[Block]]:
+        """Return the classes of the parts that are settings themselves, by name."""
+        annotated = {name: field.annotation for name, field in cls.model_fields.items()}
+        return {name: kind for name, kind in annotated.items() if isinstance(kind, type) and issubclass(kind, Block)}
+
+    @classmethod
+    @cache
+    def places(cls) -> dict[str, str]:
+        """Return the block of each key that is no part."""
+        inherited: dict[str, str] = {}
+        for base in cls.__bases__:
+            inherited |= base.places() if issubclass(base, Block) else {}
+        keys = [field.alias or name for name, field in cls.model_fields.items() if name not in cls.part_kinds()]
+        return {key: inherited.get(key, cls.BLOCK) for key in keys}
+
+    @classmethod
+    def about(cls) -> str:
+        """Return what it is in a few words, the first line of its description."""
+        return (cls.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+
+    @classmethod
+    def of(cls, blocks: Blocks, where: str = "settings") -> Self:
+        """Return the settings that ``blocks`` give it; keys that it does not have are left out.
+
+        Raises RgwotError, a line with ``where``, for a wrong value.
+        """
+        try:
+            values = cls.chosen(blocks)
+        except RgwotError as error:
+            raise RgwotError(": ".join(filter(None, [where, str(error)]))) from None
+        return validated(cls, values, where)
+
+    @classmethod
+    def chosen(cls, blocks: Blocks) -> dict[str, Any]:
+        """Return the keys of ``blocks`` that this class or one of its parts has."""
+        places = cls.places()
+        values: dict[str, Any] = {name: part.chosen(blocks) for name, part in cls.part_kinds().items()}
+        for block in dict.fromkeys(places.values()):
+            values |= {key: value for key, value in blocks.get(block, {}).items() if key in places}
+        return values
+
+    def by_block(self) -> dict[str, dict[str, Any]]:
+        """Return all values by block and key."""
+        values = self.model_dump(by_alias=True, include=_fields_of(type(self)))
+        found: dict[str, dict[str, Any]] = {}
+        for key, block in self.places().items():
+            found.setdefault(block, {})[key] = values[key]
+        for name in self.part_kinds():
+            for block, keys in getattr(self, name).by_block().items():
+                found.setdefault(block, {}).update(keys)
+        return found
+
+
+@cache
+def _fields_of(kind: type[Block]) -> set[str]:
+    return set(kind.model_fields) - set(kind.part_kinds())
+
+
+class Model(Block):
+    """A method, loss, embedding or decoder.
+
+    Attributes
+    ----------
+    NAME, SOURCE
+        Its name in ids, which is also the name of its block unless ``BLOCK`` says another; and where it comes from.
+    FUNCTION, RESTORE
+        The function that it stands for, and the one that labels or embeds other videos with what was learned; empty
+        where there is none. Both take the model as last argument.
+    SYMBOLS
+        Short names of dotted keys in ids.
+    SETS
+        Dotted keys that it sets, whatever ``config.yaml`` says.
+    """
+
+    NAME: ClassVar[str] = ""
+    SOURCE: ClassVar[str] = ""
+    FUNCTION: ClassVar[FunctionOrPath] = ""
+    RESTORE: ClassVar[FunctionOrPath] = ""
+    SYMBOLS: ClassVar[Mapping[str, str]] = {}
+    SETS: ClassVar[Mapping[str, Any]] = {}
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **more: Any) -> None:
+        """Give a model that names no block one of its own name."""
+        super().__pydantic_init_subclass__(**more)
+        if "NAME" in vars(cls) and "BLOCK" not in vars(cls):
+            cls.BLOCK = cls.NAME
+
+    def __str__(self) -> str:
+        return join_id(self.NAME, {key: value_text(value) for key, value in self.written().items()})
+
+    def __call__(self, *given: Any, **more: Any) -> Any:
+        """Call the function with this model as last argument."""
+        return load(type(self).FUNCTION)(*given, self, **more)
+
+    def restored(self, *given: Any, **more: Any) -> Any:
+        """Call the function for other videos with this model as last argument."""
+        return load(type(self).RESTORE)(*given, self, **more)
+
+    def written(self) -> dict[str, Any]:
+        """Return the values that were set, by their keys in ids."""
+        return {self.short_key(dotted): value for dotted, value in flatten(_set_in(self)).items()}
+
+    @classmethod
+    def short_key(cls, dotted: str) -> str:
+        """Return how ids spell a dotted key: by a symbol, or without the block if the key is the model's own.
+
+        >>> from rgwot.keysteps.settings import Consensus
+        >>> [Consensus.short_key(key) for key in ("decode.K", "consensus.order", "meanfield.alpha")]
+        ['K', 'order', 'meanfield.alpha']
+        """
+        block, key = dotted.split(".", 1)
+        symbols = {long: short for short, long in cls.SYMBOLS.items()}
+        return symbols.get(dotted, key if cls.places().get(key) == block else dotted)
+
+    @classmethod
+    def full_key(cls, spelling: str) -> str:
+        """Return the dotted key of any spelling; unknown ones are returned unchanged."""
+        block, _, key = spelling.rpartition(".")
+        own = cls.places()
+        # Blocks of the model's bases stand for it, too: `decode.m` is another spelling of `m`.
+        if key in own and (not block or block in own.values()):
+            return f"{own[key]}.{key}"
+        return cls.SYMBOLS.get(spelling, spelling)
+
+
+def _set_in(settings: Block) -> dict[str, dict[str, Any]]:
+    """Return the values that were set, by block and key."""
+    found: dict[str, dict[str, Any]] = {}
+    names = {field.alias or name: name for name, field in type(settings).model_fields.items()}
+    whole = settings.by_block()
+    for key, block in settings.places().items():
+        if names[key] in settings.model_fields_set:
+            found.setdefault(block, {})[key] = whole[block][key]
+    for name in settings.part_kinds():
+        if name in settings.model_fields_set:
+            for block, keys in _set_in(getattr(settings, name)).items():
+                found.setdefault(block, {}).update(keys)
+    return found
+
+
+def load(place: FunctionOrPath) -> Any:
+    """Return the object that ``module:name`` names; anything but a text is returned unchanged.
+
+    >>> load("math:gcd")(12, 18)
+    6
+    """
+    if not isinstance(place, str):
+        return place
+    module, name = place.split(":")
+    with extras(name):
+        return getattr(import_module(module), name)
+
+
+def flatten(blocks: Blocks) -> dict[str, Any]:
+    """Turn blocks into dotted keys: ``{"ot": {"alpha": 0.5}}`` becomes ``{"ot.alpha": 0.5}``."""
+    return {f"{block}.{key}": value for block, keys in blocks.items() for key, value in keys.items()}
+
+
+def nested(dotted: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Turn dotted keys into blocks, the reverse of `flatten`."""
+    blocks: dict[str, dict[str, Any]] = {}
+    for name, value in dotted.items():
+        block, key = name.split(".", 1)
+        blocks.setdefault(block, {})[key] = value
+    return blocks
+
+
+def join_id(base: str, keys: Mapping[str, str]) -> str:
+    """Return an id, with keys sorted by code point (upper case first)."""
+    return base + ("@" + ",".join(f"{key}={keys[key]}" for key in sorted(keys)) if keys else "")
+
+
+def value_text(value: Any) -> str:
+    """Return a value as ids spell it: true, false and null, and whole numbers without ``.0``."""
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
+        return str(int(value))
+    return str(value)
+
+
+def validated(model: type[Content], content: Any, where: str) -> Content:
+    """Return a model with this content; raise RgwotError, a line with ``where`` and the first wrong key, if invalid."""
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise RgwotError(": ".join(filter(None, [where, describe(error, model)]))) from None
+
+
+def describe(error: ValidationError, model: type[BaseModel]) -> str:
+    """Return a validation error of a model in one line: key, found value, expected value."""
+    first = error.errors()[0]
+    # Pydantic adds the names of a union's members to the location; they are left out, because only keys help the
+    # reader.
+    parts = [str(part) for part in first["loc"]]
+    key = ".".join(part for part in parts if not part.startswith(("constrained", "literal[", "function-")))
+    if issubclass(model, Block) and parts:
+        block = model.places().get(parts[0])
+        key = f"{block}.{key}" if block else key
+    if first["type"] == "extra_forbidden":
+        *parents, name = first["loc"]
+        return f"unknown key {key!r}; {nearest(str(name), keys_at(parents, model))}"
+    message = first["msg"].removeprefix("Value error, ")
+    if not key:
+        return message
+    if first["input"] is None and first["type"] in ("model_type", "dict_type", "tuple_type"):
+        return f"{key}: empty; give it keys or values, or leave it out"
+    if first["type"] == "tuple_type":
+        return f"{key}: found {first['input']!r}, expected a list, such as [{first['input']}]"
+    # The message about a whole block names the faulty key itself, so the content of the block is not quoted.
+    whole = first["type"] == "value_error" and isinstance(first["input"], Mapping)
+    ending = "" if whole or first["type"] in ("missing", "unknown") else f", found {first['input']!r}"
+    # Without quotes, YAML reads some names as numbers, booleans or null.
+    quotes = (
+        "; put it in quotes" if first["type"] == "string_type" and not isinstance(first["input"], list | dict) else ""
+    )
+    return f"{key}: {message}{ending}{quotes}"
+
+
+def keys_at(parents: Iterable[Any], model: type[BaseModel]) -> list[str]:
+    """Return the keys allowed at a location: of blocks, optional blocks, and tuples or dictionaries of blocks."""
+    for part in parents:
+        named = {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+        # A part that is not a field, such as the id of a dataset, is a name that the user gave; the model stays.
+        model = next(iter(_models_in(named.get(part))), model)
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and get_origin(annotation) is None:
+        return [annotation] if issubclass(annotation, BaseModel) else []
+    return [model for argument in get_args(annotation) for model in _models_in(argument)]

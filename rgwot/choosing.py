@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rgwot.config.experiments import split_id
 from rgwot.datasets.names import id_of, stem_of
 from rgwot.keysteps.decode import split_by_video
 from rgwot.keysteps.ordering import KeySteps
@@ -182,7 +181,7 @@ def repeated(found: Discovery, n: int, n_jobs: int | None, progress: bool) -> St
     answers = [found] + [
         replace(
             found,
-            run=replace(found.run, seed=seed),
+            experiment=replace(found.experiment, run=replace(found.run, seed=seed)),
             key_steps=key_steps,
             learned=reason,
             names=found.names if given else {},
@@ -194,15 +193,13 @@ def repeated(found: Discovery, n: int, n_jobs: int | None, progress: bool) -> St
 
 def _decoded(found: Discovery, seed: int) -> KeySteps:
     assert found.embedded is not None
-    decoder = split_id(found.run.decoder)[0]
+    decoder = found.experiment.decoder
     kept = None if found.made is None else found.made.kept
     # The doubts of every answer are in its `warnings`; those of the result itself were logged when it was found.
     decoding = logging.getLogger("rgwot.keysteps.decode")
     before, decoding.disabled = decoding.disabled, True
     try:
-        return decode_task(
-            found.embedded, decoder, found.settings, seed, alone=False, given=found.given, kept=kept, check=False
-        )
+        return decode_task(found.embedded, decoder, seed, alone=False, given=found.given, kept=kept, check=False)
     finally:
         decoding.disabled = before
 

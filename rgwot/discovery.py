@@ -11,20 +11,19 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
-from rgwot.config.experiments import family_of, resolved, split_id
-from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
-from rgwot.config.settings import Settings
+from rgwot.config.experiments import Experiment, resolved
 from rgwot.datasets.names import stem_of
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.datasets.text import collecting
 from rgwot.embedding.interface import EmbeddedTask, EmbedVideo
+from rgwot.embedding.settings import Embedding, TrainedEncoder
 from rgwot.features.index import common_attributes
 from rgwot.features.store import FeatureStore
 from rgwot.in_memory import doubts_on_features, video_features
 from rgwot.intake import Rates, Times, Videos, handed_over
 from rgwot.keysteps.decode import check_number
 from rgwot.keysteps.ordering import KeySteps
-from rgwot.keysteps.settings import LABELLED, resolved_K
+from rgwot.keysteps.settings import LABELLED, Clustering, Decoder, Numbered, resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
 from rgwot.labels import Labels, n_labelled, read_labels
 from rgwot.others import without_missing
@@ -46,8 +45,8 @@ def discover(
     fps: Rates | None = None,
     times: Times | None = None,
     missing: str | None = None,
-    method: str = "rgwot-plus",
-    decoder: str | None = None,
+    method: str | Embedding = "rgwot-plus",
+    decoder: str | Decoder | None = None,
     K: int | str | None = None,
     labels: Labels | None = None,
     silence: str | None = None,
@@ -86,7 +85,8 @@ def discover(
     method, decoder
         Ids as in paths of the workflow, with or without keys: ``whitened``, ``raw``, ``rgwot``, ``rgwot@alpha=0.5``,
         ``rgwot-plus``, ...; ``meanfield``, ``graphcut``, ``consensus``, ``kmeans@K=5``, ... By default, the decoder is
-        ``labelled`` with ``labels``, which no other decoder accepts, and otherwise ``consensus``. With
+        ``labelled`` with ``labels``, which no other decoder accepts, and otherwise ``consensus``. A model whose text is
+        an id may stand for it: ``Graphcut(K=5, pairwise=4)`` is ``graphcut@K=5,pairwise=4``. With
         ``data.split=holdout`` the videos drawn by ``data.split_seed`` are labelled, but not used for learning.
     K
         Number of key steps, like ``decode.K`` in the settings: at least 2; by default 7.
@@ -103,7 +103,7 @@ def discover(
         first and the last segment of a video, and otherwise unknown; if only one key step is annotated, ``only``.
     settings
         Blocks of settings as in ``config.yaml``, such as ``{"train": {"iterations": 800}}``. Settings that define a
-        method can only be changed by keys of an id, such as ``consensus@decode.time=0``, not here.
+        method can only be changed by keys of an id, such as ``consensus@time=0``, not here.
     seed
         Seed of all random draws, at least 0.
     device
@@ -141,9 +141,10 @@ def discover(
     """
     if decoder is None:
         decoder = "consensus" if labels is None else LABELLED
-    run, embedding, decoding = resolved(method, decoder, K, settings, seed)
+    chosen = resolved(method, decoder, K, settings, seed)
+    run, embedding, rule = chosen.run, chosen.embedding, chosen.decoder
     # Checked before an encoder is trained.
-    check_labels(split_id(run.decoder)[0], decoding, 0 if labels is None else n_labelled(labels))
+    check_labels(rule, 0 if labels is None else n_labelled(labels))
     if labels is None and silence is not None:
         raise RgwotError(f"silence: found {silence!r} without labels; expected labels; give labels, or leave it out")
     if labels is not None and K is not None:
@@ -152,17 +153,18 @@ def discover(
         raise RgwotError("fps and times are both given; expected at most one of the two")
     check_device(device)
     handed = handed_over(features, times, fps, missing=missing)
-    features, usual = handed.features, embedding.features.fps
+    features, usual = handed.features, chosen.features.fps
     with collecting() as complaints:
         every = video_features(features, handed.times, usual if handed.timeless and not handed.times else handed.fps)
-    doubts = [*handed.doubts, *doubts_on_features(every, decoding.decode.K, bool(handed.times))]
+    K_asked = rule.K if isinstance(rule, Numbered) else Numbered().K
+    doubts = [*handed.doubts, *doubts_on_features(every, K_asked, bool(handed.times), handed.missing)]
     if handed.timeless and not handed.times and "fps" not in (settings or {}).get("features", {}):
         doubts.append(
             f"features: found neither fps nor times, so {usual:g} features per second are assumed, and seconds are "
             f"wrong at another rate; give fps={usual:g}, or times={{name: seconds}}"
         )
     doubts += [f"{complaint.path}: {complaint.message}" for complaint in complaints if complaint.severity == "warning"]
-    if EMBEDDING_KINDS[family_of(run.method).embedding].several and len(every) < 2:
+    if embedding.SEVERAL and len(every) < 2:
         raise RgwotError(f"features: videos: found {len(every)}, expected at least 2 for the method {run.method!r}")
     with_frames = [video for video in every if len(video)]
     if not with_frames:
@@ -176,43 +178,44 @@ def discover(
     given = None if labels is None else read_labels(labels, list(features), videos, silence)
     for line in doubts:
         log.warning("%s", line)
-    name, times_of_videos = split_id(run.decoder)[0], {stem_of(video.video): video.time_s for video in with_frames}
-    if DECODERS[name].trivial:
-        key_steps = _trivial(run, decoding, videos, held_out)
+    times_of_videos = {stem_of(video.video): video.time_s for video in with_frames}
+    if rule.TRIVIAL:
+        key_steps = _trivial(chosen, videos, held_out)
         with_doubts(key_steps, doubts)
-        return Discovery(run, decoding, key_steps, times_of_videos)
-    if given is None:
+        return Discovery(chosen, key_steps, times_of_videos)
+    if isinstance(rule, Clustering):
         samples = sum(len(video) for video in videos if video.video not in held_out)
-        check_number(resolved_K(decoding.decode.K), decoding.decode.surplus, samples)
+        check_number(resolved_K(rule.K), rule.surplus, samples)
     with progress_shown(progress), threads(n_jobs):
         embedded, embed, model = _embedded(run, embedding, videos, held_out, device)
         embedded = replace(embedded, videos=without_missing(embedded.videos, handed.missing))
         made = Made(list(features), videos, embedded, embed, model, settings, tuple(doubts))
-        return made.found(run, decoding, times_of_videos, given)
+        return made.found(chosen, times_of_videos, given)
 
 
-def _trivial(run: Run, settings: Settings, videos: Sequence[FeatureStore], held_out: tuple[str, ...]) -> KeySteps:
+def _trivial(chosen: Experiment, videos: Sequence[FeatureStore], held_out: tuple[str, ...]) -> KeySteps:
     """Return the key steps of a decoder that reads no features."""
-    decoder, K = split_id(run.decoder)[0], settings.decode.K
+    rule, seed = chosen.decoder, chosen.run.seed
+    K = resolved_K(rule.K) if isinstance(rule, Numbered) else 0
     facts = [(video.video, video.duration_s, video.native_fps) for video in videos]
-    segments = trivial_segments(facts, decoder, K, run.seed, settings.evaluation.stride)
-    return trivial_key_steps(segments, decoder, int(K), run.seed, held_out, settings.procedure.learner)
+    segments = trivial_segments(facts, rule.NAME, K, seed, chosen.evaluation.stride)
+    return trivial_key_steps(segments, rule.NAME, K, seed, held_out, rule.procedure.learner)
 
 
 def _embedded(
-    run: Run, settings: Settings, videos: Sequence[FeatureStore], held_out: tuple[str, ...], device: str
+    run: Run, embedding: Embedding, videos: Sequence[FeatureStore], held_out: tuple[str, ...], device: str
 ) -> tuple[EmbeddedTask, EmbedVideo, Mapping[str, Any] | None]:
     """Embed the videos; return the embeddings, the function that made them and, for an encoder, its model."""
-    model, trained = None, family_of(run.method).trained
+    model, trained = None, isinstance(embedding, TrainedEncoder)
     # Training or running an encoder sets PyTorch's number of threads, which is restored for the caller.
     with extras(f"method {run.method}"), threads_kept() if trained else nullcontext():
-        if trained:
+        if isinstance(embedding, TrainedEncoder):
             from rgwot.stages.train import fit_encoder
 
             learned_from = [video for video in videos if video.video not in held_out]
             shared = common_attributes(learned_from[0])
             model = fit_encoder(
-                learned_from, settings, run.seed, device=device, held_out=held_out, features=shared
+                learned_from, embedding, run.seed, device=device, held_out=held_out, features=shared
             ).model
-        made = embedder(videos, settings, model, run.method, run.seed, device if model else "cpu", 1, held_out)
+        made = embedder(videos, embedding, model, run.method, run.seed, device if model else "cpu", 1, held_out)
         return embedded_task(videos, made), made.embed, model

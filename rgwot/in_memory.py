@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from rgwot.config.settings import validated
+from rgwot.blocks import validated
 from rgwot.datasets.arrays import column_names
 from rgwot.datasets.names import id_of, stem_of
 from rgwot.datasets.settings import ImportSettings
 from rgwot.datasets.text import tell
-from rgwot.embedding.values import unusual, values_of
+from rgwot.embedding.values import FEWEST, LONG_S, unlikely_lengths, unusual, values_of
 from rgwot.features.importing import store_of_array
 from rgwot.features.index import check_stores
 from rgwot.features.store import FeatureStore, open_store
@@ -95,10 +95,13 @@ def store_at(what: str, path: str | os.PathLike[str], ident: str) -> FeatureStor
     return replace(open_store(store_path), called=ident)
 
 
-def doubts_on_features(videos: Sequence[FeatureStore], K: int | str, timed: bool) -> list[str]:
+def doubts_on_features(
+    videos: Sequence[FeatureStore], K: int | str, timed: bool, filled: Collection[str] = ()
+) -> list[str]:
     """Return reasons to doubt the features: recordings that occur twice, too few channels, unusual values and pauses.
 
-    ``timed`` says whether times were given.
+    ``timed`` says whether times were given, and ``filled`` are the names of videos with samples that will not count,
+    so that equal ones are not told.
     """
     doubts, same = [], dict[str, list[str]]()
     for video in videos:
@@ -120,9 +123,24 @@ def doubts_on_features(videos: Sequence[FeatureStore], K: int | str, timed: bool
             f"features: a single channel hardly tells {K} key steps apart; add channels, such as its slope or its "
             "spread in a window"
         )
+    if (maps := [video.shape for video in videos if not video.vectors and len(video)]) and all(
+        height == width != depth for _, height, width, depth in (shape[:4] for shape in maps)
+    ):
+        doubts.append(
+            f"features: maps of the shape {tuple(maps[0])} are read as (T, C, h, w); are the channels last? give "
+            "array.transpose(0, 3, 1, 2)"
+        )
+    # Times of more than a day are doubted where they are read.
+    lengths = [video.duration_s for video in videos if len(video) >= FEWEST]
+    if line := unlikely_lengths([length for length in lengths if not timed or length < LONG_S]):
+        doubts.append(f"features: {line}")
     by_path = {str(store.path): store for store in videos if store.vectors and len(store)}
+    values = {path: values_of(store.read()[:, :, 0, 0]) for path, store in by_path.items()}
+    for path, store in by_path.items():
+        if stem_of(store.video) in filled:
+            values[path] = values[path]._replace(still=(0, 0), still_channels=())
     odd = unusual(
-        {name: values_of(store.read()[:, :, 0, 0]) for name, store in by_path.items()},
+        values,
         {name: store.time_s for name, store in by_path.items()} if timed else {},
         next((store.columns.split("\n") for store in by_path.values() if store.columns), []),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import ItemsView, Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
 
 import numpy as np
@@ -129,22 +129,33 @@ def read_labels(
                 f"labels: key steps {', '.join(map(repr, alike))} count as different; write the name of one in one way"
                 for alike in look_alike(numbers.names.values())
             ),
-            *_from_zero([arrays[name].labels for name in teaching if name not in tables]),
+            *_from_zero(
+                [tables[name][1]["key_step"].to_numpy() if name in tables else arrays[name].labels for name in teaching]
+            ),
         ),
     )
 
 
 def _from_zero(labels: Sequence[NDArray[np.int64]]) -> list[str]:
-    """Return a line if labels (T,) of features look as if key steps were numbered from 0, which is background.
+    """Return a line if labels of videos, (T,) or of rows (S,), seem to number key steps from 0, which is background.
 
-    Background mostly comes several times, or last as well; a key step called 0 is the first, once in every video.
+    Background mostly comes last as well, or between most key steps. A key step called 0 is first in most videos, and
+    comes about as often as others.
     """
     runs = [own[np.flatnonzero(np.diff(own, prepend=-2))] for own in labels]
-    if not runs or any(run[0] != 0 or np.count_nonzero(run == 0) > 1 or (run < 0).any() for run in runs):
+    counts = [np.count_nonzero(run == 0) for run in runs]
+    if not runs or not all(counts) or any((run < 0).any() for run in runs):
+        return []
+    first = sum(run[0] == 0 for run in runs)
+    once = max(counts) == 1 and 2 * first >= len(runs)
+    again = first == len(runs) and all(
+        run[-1] and 2 * zeros < len(run) for run, zeros in zip(runs, counts, strict=True)
+    )
+    if not (once or again):
         return []
     return [
-        "labels: every labelled video begins with 0 and has it once, but 0 is background; if key steps are numbered "
-        "from 0, add 1"
+        f"labels: 0, which is background, comes first in {first} of {len(runs)} labelled videos, and as rarely as a "
+        "key step; if key steps are numbered from 0, add 1"
     ]
 
 
@@ -171,6 +182,8 @@ def _by_name(labels: Labels, names: Sequence[str]) -> dict[str, Any]:
         labels = dict(zip(cast("Sequence[Any]", index), labels, strict=True))
     if isinstance(labels, ItemsView):
         labels = dict(labels)
+    elif type(labels).__name__ == "DataFrameGroupBy":
+        labels = dict(cast("Iterable[tuple[Any, Any]]", labels))
     if isinstance(labels, Mapping):
         return {name_of_recording(name): of_video for name, of_video in labels.items()}
     if isinstance(labels, Iterator):
@@ -278,7 +291,7 @@ def _of_table(where: str, of_video: pd.DataFrame, video: VideoFeatures, numbers:
     if not ((start and end) or MOMENT in of_video) or (name is None and not numbered):
         raise RgwotError(
             f"{where}: found columns {list(of_video.columns)}, expected start_s, end_s (or time_s, for marks) and "
-            "key_step or label"
+            "key_step or label; for a label of every feature give the column alone, as table['label']"
         )
     read = []
     for row in of_video.to_dict("records"):

@@ -108,13 +108,14 @@ def load(folder: str | os.PathLike[str]) -> Discovery:
     store = tree.at(EMBEDDINGS, run)
     embedded = read_embeddings(store) if store.is_dir() else None
     decoder = DECODERS.get(split_id(run.decoder)[0])
-    K = None if decoder is None or decoder.labels else int(diagnostics["K"])
-    settings, learned = resolved(run.method, run.decoder, K, None, run.seed)[2], _learned(given, tree, run)
+    K = None if decoder is None or decoder.LABELS else int(diagnostics["K"])
+    chosen, learned = resolved(run.method, run.decoder, K, None, run.seed), _learned(given, tree, run)
+    chosen = replace(chosen, run=run)
     if isinstance(learned, LearnedResult):
-        settings = learned.settings
+        chosen = replace(chosen, embedding=learned.method, decoder=learned.rule)
     names = names_of(read_names(path / name_of(NAMES)), str(run), segments).names
     times = _times(key_steps, embedded, tree)
-    return Discovery(run, settings, key_steps, times, embedded, learned, label_names(diagnostics) | names)
+    return Discovery(chosen, key_steps, times, embedded, learned, label_names(diagnostics) | names)
 
 
 def _key_steps_in(folder: Path) -> Path:

@@ -98,6 +98,11 @@ def read_segments(segments_csv: str | os.PathLike[str]) -> pd.DataFrame:
     if not {*OCCURRENCE_COLUMNS} <= {*frame}:
         counting = (frame["scope"] == "task") & (frame["key_step"] > 0)
         return frame.assign(shows=frame["key_step"], counts=counting)
+    return typed_occurrences(frame, path)
+
+
+def typed_occurrences(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Return a table of segments with the types of its columns ``shows`` and ``counts``, which were read as text."""
     frame, words = typed(frame, path, OCCURRENCE_COLUMNS, {SHOWS: "int64"}), frame[COUNTS].str.casefold()
     if (wrong := ~words.isin(["true", "false"])).any():
         row = int(wrong.argmax())

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from rgwot.bundles.learned import LearnedResult, learned_result
 from rgwot.choosing import Stability, repeated
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
-from rgwot.config.experiments import resolved, split_id
-from rgwot.config.settings import Settings
+from rgwot.config.experiments import Experiment, resolved
 from rgwot.datasets.names import id_of, name_of_recording, stem_of
 from rgwot.embedding.interface import (
     Embedded,
@@ -35,12 +34,12 @@ from rgwot.intake import Times, Videos
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.labelled import Kept, calibrated
 from rgwot.keysteps.ordering import KeySteps, Order, first_order, rank_procedures
-from rgwot.keysteps.settings import LABELLED
+from rgwot.keysteps.settings import LABELLED, Decoder, Labelled
 from rgwot.labels import Labels, n_labelled, read_labels
 from rgwot.others import labelled_others, labelled_samples
 from rgwot.paths import ANNOTATIONS, EMBEDDINGS, MANIFEST, NAMES, RESULTS, SEGMENTS, VIEW, Run, Tree, name_of
 from rgwot.procedure import Procedure, recordings_from_segments
-from rgwot.procedure.facts import STEP_HEADINGS, step_facts
+from rgwot.procedure.facts import step_facts, step_table
 from rgwot.procedure.groups import compare_groups
 from rgwot.procedure.known import told
 from rgwot.reporting.named import named
@@ -91,12 +90,10 @@ class Made:
         learned = self.embed.learned if isinstance(self.embed, Fitted) else None
         return {**self.__dict__, "embed": _gone if learned is None else Fitted(_gone, learned)}
 
-    def found(
-        self, run: Run, settings: Settings, times: dict[str, NDArray[np.float64]], given: Given | None
-    ) -> Discovery:
+    def found(self, chosen: Experiment, times: dict[str, NDArray[np.float64]], given: Given | None) -> Discovery:
         """Return the key steps by a decoder, which learns from ``given`` labels, if any."""
-        decoder = split_id(run.decoder)[0]
-        key_steps = decode_task(self.embedded, decoder, settings, run.seed, alone=False, given=given, kept=self.kept)
+        run, decoder = chosen.run, chosen.decoder
+        key_steps = decode_task(self.embedded, decoder, run.seed, alone=False, given=given, kept=self.kept)
         on_labels = () if given is None else given.doubts
         for line in on_labels:
             log.warning("%s", line)
@@ -104,13 +101,13 @@ class Made:
         learned: LearnedResult | str
         try:
             learned = learned_result(
-                run=run, settings=settings, stores=self.videos, embedded=self.embedded, embedding=self.embed,
-                model=self.model, key_steps=key_steps,
+                run=run, method=chosen.embedding, rule=decoder, stores=self.videos, embedded=self.embedded,
+                embedding=self.embed, model=self.model, key_steps=key_steps,
             )  # fmt: skip
         except RgwotError as error:
             learned = str(error)
         names = {} if given is None else dict(given.names)
-        return Discovery(run, settings, key_steps, times, self.embedded, learned, names, self, given)
+        return Discovery(chosen, key_steps, times, self.embedded, learned, names, self, given)
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,10 +119,8 @@ class Discovery:
 
     Attributes
     ----------
-    run
-        Canonical ids of method and decoder, and the seed: ``run.method``, ``run.decoder``, ``run.seed``.
-    settings
-        All settings, resolved.
+    experiment
+        The method and the decoder with all their settings, resolved, and their ids (``run``).
     key_steps
         The result behind the properties below, with the ids of videos.
     times : dict of numpy.ndarray
@@ -151,8 +146,7 @@ class Discovery:
     ``found.compare_groups({"monday": "expert", "tuesday": "novice", ...})``; ``found.suggest(moments=10)``.
     """
 
-    run: Run
-    settings: Settings
+    experiment: Experiment
     key_steps: KeySteps
     times: dict[str, NDArray[np.float64]]
     embedded: EmbeddedTask | None = None
@@ -203,6 +197,11 @@ class Discovery:
         return _by_name(deviation_table(self.key_steps.deviations))
 
     @property
+    def run(self) -> Run:
+        """Canonical ids of method and decoder, and the seed: ``run.method``, ``run.decoder``, ``run.seed``."""
+        return self.experiment.run
+
+    @property
     def diagnostics(self) -> dict[str, Any]:
         """Facts about the result, such as whether embedding or decoder collapsed (``degenerate``), and ``warnings``."""
         return self.key_steps.diagnostics
@@ -241,7 +240,7 @@ class Discovery:
         return {name: self._calibrated(shares[id_of(name)]) for name in self.times}
 
     def _calibrated(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        return calibrated(shares) if split_id(self.run.decoder)[0] == LABELLED else shares
+        return calibrated(shares) if isinstance(self.experiment.decoder, Labelled) else shares
 
     def _without_memberships(self, what: str) -> RgwotError:
         return RgwotError(
@@ -279,7 +278,7 @@ class Discovery:
         return pd.concat(parts, ignore_index=True)
 
     def learn(
-        self, labels: Labels, *, silence: str | None = None, decoder: str | None = None, progress: bool = True
+        self, labels: Labels, *, silence: str | None = None, decoder: str | Decoder | None = None, progress: bool = True
     ) -> Discovery:
         """Learn from labels of some of the videos, as `discover` with these labels does, in less time.
 
@@ -316,12 +315,12 @@ class Discovery:
         if self.made is None:
             raise RgwotError(f"learn: found a result of {self.run}, which has no embeddings; expected another decoder")
         if decoder is None:
-            decoder = self.run.decoder if split_id(self.run.decoder)[0] == LABELLED else LABELLED
-        run, _, settings = resolved(self.run.method, decoder, None, self.made.settings, self.run.seed)
-        check_labels(split_id(run.decoder)[0], settings, n_labelled(labels))
+            decoder = self.run.decoder if isinstance(self.experiment.decoder, Labelled) else LABELLED
+        chosen = resolved(self.run.method, decoder, None, self.made.settings, self.run.seed)
+        check_labels(chosen.decoder, n_labelled(labels))
         given = read_labels(labels, self.made.named, self.made.videos, silence)
         with progress_shown(progress):
-            return self.made.found(run, settings, self.times, given)
+            return self.made.found(chosen, self.times, given)
 
     def predict(
         self,
@@ -476,7 +475,6 @@ class Discovery:
             learned,
             dataset=dataset,
             task=task,
-            blocks=self.settings.model_dump(by_alias=True, mode="json"),
             embedded=self.embedded,
             key_steps=self.key_steps,
             names=self.names,
@@ -787,8 +785,8 @@ class Discovery:
 
     def _repr_html_(self) -> str:
         recordings, every = (recordings_from_segments(self.segments, every=one) for one in (False, True))
-        rows = [row.cells(self.names) for row in step_facts(self.procedure, recordings, every)]
-        return html_table(repr(self), STEP_HEADINGS, rows, self.warnings)
+        rows = step_facts(self.procedure, recordings, every)
+        return html_table(repr(self), *step_table(rows, self.names), self.warnings)
 
     def __repr__(self) -> str:
         order = " > ".join(map(str, self.procedure.order)) or "no key step"

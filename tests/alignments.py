@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,12 @@ import torch
 from phases import tiny
 from torch import Tensor, nn
 
-from rgwot.config.methods import FAMILIES, LOSSES, blocks
-from rgwot.config.settings import Settings
+from rgwot.blocks import load
+from rgwot.config.methods import FAMILIES
 from rgwot.embedding.encoder import seeded
 from rgwot.embedding.loop import Recipe, Trainer, objective
 from rgwot.embedding.sampler import FeatureBank
+from rgwot.embedding.settings import TrainedEncoder
 from rgwot.features.index import open_stores
 from rgwot.losses.interface import PairBatch
 from rgwot.stages.train import build_encoder, recipe_of, train
@@ -25,9 +25,9 @@ from rgwot.stages.train import build_encoder, recipe_of, train
 TRANSPORT = ("vava", "opel")
 
 
-def of_family(name: str, **changes: Any) -> Settings:
+def of_family(name: str, **changes: Any) -> TrainedEncoder:
     """Return the small settings of a family."""
-    own = {key.replace(".", "__"): value for key, value in FAMILIES[name].overrides.items()}
+    own = {key.replace(".", "__"): value for key, value in FAMILIES[name].sets.items()}
     if name in TRANSPORT:
         # With the 8 frames of these runs nothing is 15 frames apart.
         own |= {"train__N": 8, "loss__window": 2}
@@ -59,13 +59,13 @@ def random_batch(seed: int = 0) -> PairBatch:
 
 
 class Recorder:
-    """A block of settings that notes which keys are read."""
+    """Settings that note which keys are read."""
 
-    def __init__(self, block: str, values: object, read: set[str]) -> None:
-        self.block, self.values, self.read = block, values, read
+    def __init__(self, values: object, read: set[str]) -> None:
+        self.values, self.read = values, read
 
     def __getattr__(self, key: str) -> Any:
-        self.read.add(f"{self.block}.{key}")
+        self.read.add(key)
         return getattr(self.values, key)
 
 
@@ -74,36 +74,33 @@ def learned_by(recipe: Recipe) -> nn.Module | None:
     return seeded(0, lambda: make(5)) if make else None
 
 
-def losses(batch: PairBatch, settings: Settings) -> tuple[Tensor, Tensor, Tensor]:
+def losses(batch: PairBatch, settings: TrainedEncoder) -> tuple[Tensor, Tensor, Tensor]:
     recipe = recipe_of(settings)
     return objective(batch, recipe.align, recipe.cidm)
 
 
 def aligned(name: str, batch: PairBatch) -> tuple[Tensor, Tensor, Tensor]:
     """Losses with an alignment and its defaults; what that learns begins from one seed."""
-    settings = Settings.model_validate({"loss": {"alignment": name, "window": 2}, "encoder": {"D": 5}})
+    settings = TrainedEncoder.of({"loss": {"alignment": name, "window": 2}, "encoder": {"D": 5}})
     learned = learned_by(recipe_of(settings))
     learned = learned.to(batch.x.dtype) if learned is not None and batch.x.dtype == torch.float64 else learned
     return losses(replace(batch, learned=learned), settings)
 
 
-def trainer_of(settings: Settings, bank: FeatureBank, seed: int, double: bool = False) -> Trainer:
+def trainer_of(settings: TrainedEncoder, bank: FeatureBank, seed: int, double: bool = False) -> Trainer:
     encoder = build_encoder(settings.encoder, settings.train.precision, seed, bank, "random")[0]
     return Trainer(encoder.double() if double else encoder, bank, recipe_of(settings), seed)
 
 
 def check_keys(name: str) -> None:
-    """The keys that an alignment is said to read are those that it reads."""
+    """A loss reads all its keys."""
     read: set[str] = set()
-    settings = Settings.model_validate({"loss": {"alignment": name}})
-    recording = SimpleNamespace(**{
-        block: Recorder(block, getattr(settings, block), read) for block in blocks([LOSSES[name]])
-    })  # fmt: skip
+    settings = TrainedEncoder.of({"loss": {"alignment": name}})
     batch = replace(random_batch(), learned=learned_by(recipe_of(settings)))
     if batch.learned is not None:
         batch.learned.double()
-    LOSSES[name].bound(recording)(batch)
-    assert read == set(LOSSES[name].dotted())
+    load(type(settings.loss).FUNCTION)(batch, Recorder(settings.loss, read))
+    assert read == set(type(settings.loss).model_fields)
 
 
 def check_pairs(name: str) -> None:

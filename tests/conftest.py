@@ -1,10 +1,17 @@
 """Beside this file lie helper modules; it makes pytest put their folder on the module path."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser as Chromium
 
 # How long an example takes says more about what else the machine does than about the code; every run draws the same.
 settings.register_profile("rgwot", deadline=None, derandomize=True)
@@ -22,3 +29,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((at for at, path in enumerate(LONGEST) if item.path.is_relative_to(path)), len(LONGEST))
 
     items.sort(key=rank)
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[Chromium]:
+    """The only Chromium of a worker: Playwright refuses a second one beside the first."""
+    from chromium import chromium
+
+    with chromium() as running:
+        yield running

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from videos import write_video
+from with_defaults import decoder_by
 
 from rgwot import paths
-from rgwot.config.methods import DecodeSettings
-from rgwot.config.settings import Settings
 from rgwot.datasets.manifest import write_manifest
 from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.paths import Run, Tree
@@ -29,7 +28,7 @@ from rgwot.timing import truth_labels
 SECONDS = 6
 FPS = 5
 STEPS = ("pour water", "stir", "drink it all")
-SETTINGS = Settings(decode=DecodeSettings(K=4, restarts=1))
+SETTINGS = {"decode.K": 4, "graphcut.restarts": 1}
 TAUGHT = "labelled"
 #: Segments (start, end, step) of every video in turn, seconds.
 PLANS = (
@@ -95,7 +94,9 @@ def make_task(
     if taught:
         run, embeddings = Run("raw", TAUGHT, 0), tree.at(paths.EMBEDDINGS, Run("raw", TAUGHT, 0))
         write_embeddings(embeddings, tree, 0.5, 0)
-        decode(embeddings, tree.keysteps(run), TAUGHT, SETTINGS, 0, annotations_csv=tree.at(paths.ANNOTATIONS))
+        decode(
+            embeddings, tree.keysteps(run), decoder_by(TAUGHT, SETTINGS), 0, annotations_csv=tree.at(paths.ANNOTATIONS)
+        )
         segments, view = tree.at(paths.SEGMENTS, run), tree.at(paths.VIEW, run)
         write_view(embeddings, segments, tree.at(paths.MANIFEST), root, view, 0, to_annotate=True)
         made.runs.append(run)
@@ -105,7 +106,7 @@ def make_task(
             run = Run(method, decoder, seed)
             embeddings = tree.results / "embeddings" / method / "mine" / task / f"seed{seed}.zarr"
             write_embeddings(embeddings, tree, noise, seed)
-            decode(embeddings, tree.keysteps(run), decoder, SETTINGS, seed)
+            decode(embeddings, tree.keysteps(run), decoder_by(decoder, SETTINGS), seed)
             made.runs.append(run)
             if seed == 0:
                 segments, view = tree.keysteps(run) / "segments.csv", tree.at(paths.VIEW, run)
@@ -113,7 +114,7 @@ def make_task(
     if annotated:
         for decoder in ("one_label", "random"):
             made.runs.append(Run("none", decoder, 0))
-            decode_trivial(tree.at(paths.MANIFEST), tree.keysteps(made.runs[-1]), decoder, 4, 0, 2)
+            decode_trivial(tree.at(paths.MANIFEST), tree.keysteps(made.runs[-1]), decoder_by(decoder, SETTINGS), 0, 2)
         for run in made.runs:
             score(made, run)
     for seed in (0, 1):

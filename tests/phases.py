@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rgwot.config.settings import Settings, build
+from rgwot.blocks import nested
+from rgwot.embedding.settings import TrainedEncoder
 from rgwot.features.store import StoreWriter
 
 FPS = 2.0
@@ -40,11 +41,11 @@ def write_index(folder: Path, videos: Mapping[str, int]) -> Path:
     return folder / "index.csv"
 
 
-def tiny(**changes: Any) -> Settings:
+def tiny(**changes: Any) -> TrainedEncoder:
     """Return settings for tests of seconds; dotted keys with ``__`` for the dot."""
     values: dict[str, Any] = {
         "encoder.channels": 8, "encoder.hidden": 8, "encoder.D": 8,
         "train.N": 6, "train.iterations": 12, "train.lr": 1e-3, "train.threads": 1, "cidm.sigma": 2.0,
     }  # fmt: skip
     values |= {key.replace("__", "."): value for key, value in changes.items()}
-    return build(values, "test")
+    return TrainedEncoder.of(nested(values), "test")

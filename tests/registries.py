@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rgwot.config import extensions
-from rgwot.config.methods import CLUSTERING, EMBEDDING_KINDS, FAMILIES, LOSSES
-from rgwot.config.settings import ADDED_BLOCKS
+from rgwot.config.methods import DECODERS, FAMILIES
+from rgwot.losses.settings import LOSSES
 
 
 @contextmanager
 def own_registries() -> Iterator[None]:
     """Let extensions add to the library until the end of the block; their modules are forgotten as well."""
-    registries = (LOSSES, EMBEDDING_KINDS, CLUSTERING, FAMILIES, ADDED_BLOCKS, extensions._BROUGHT)
+    registries = (LOSSES, DECODERS, FAMILIES, extensions._BROUGHT)
     before = [dict(registry) for registry in registries]
     files, path = set(extensions._FILES), list(sys.path)
     try:

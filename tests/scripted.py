@@ -13,6 +13,8 @@ from typing import Any
 from snakemake.iocontainers import InputFiles, Log, OutputFiles, Params, ResourceList, Snakemake, Wildcards
 
 from rgwot.runtime.errors import RgwotError
+from rgwot.study.jobs import settings_behind
+from rgwot.study.study import Study
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "workflow" / "scripts"
 Files = Mapping[str, object] | Sequence[object]
@@ -42,11 +44,19 @@ def job(
             listed._set_name(name, start, end=len(listed) if isinstance(file, list) else None)
         return listed
 
-    ids = named(Wildcards, {**IDS, **(wildcards or {})})
+    told = {**IDS, **(wildcards or {})}
+    # As the rules: the settings of method and decoder, unless a test gives them.
+    behind = {"settings": settings_of(config or {}, told)} if "method" in told else {}
+    params, ids = {**behind, **(params or {})}, named(Wildcards, told)
     return Snakemake(
         named(InputFiles, input), named(OutputFiles, output), Params(fromdict=dict(params or {})), ids, threads,
         ResourceList(), Log(toclone=[log]), dict(config or {}), "rule", None,
     )  # fmt: skip
+
+
+def settings_of(config: Mapping[str, Any], ids: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that the rules pass to a script."""
+    return settings_behind(Study.of(config), ids["dataset"], ids["task"], ids["method"], ids.get("decoder"))
 
 
 def run_script(name: str, **parts: Any) -> None:

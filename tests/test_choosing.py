@@ -17,6 +17,7 @@ from rgwot.choosing import HowMany
 from rgwot.procedure.interface import END, START, Edge, Node
 from rgwot.reporting.figures.procedure import draw_procedure, layers
 from rgwot.reporting.page.view import tree_of
+from rgwot.result import Discovery
 from rgwot.runtime.errors import RgwotError
 
 STEPS = np.repeat([1, 2, 3], 10)
@@ -27,6 +28,11 @@ def recordings() -> dict[str, NDArray[np.float64]]:
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(3, 8))
     return {name: centres[STEPS - 1] + rng.normal(scale=0.2, size=(30, 8)) for name in NAMES}
+
+
+def reseeded(found: Discovery, seed: int) -> Discovery:
+    run = replace(found.run, seed=seed)
+    return replace(found, experiment=replace(found.experiment, run=run))
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +82,7 @@ def test_stability_compares_the_answers_of_seeds(found: rgwot.Discovery) -> None
         np.testing.assert_array_equal(stability.answers[2].labels[name], again.labels[name])
     assert stability.table.to_numpy().tolist() == np.ones((3, 3)).tolist()
     assert (stability.table.index.tolist(), stability.mean) == ([0, 1, 2], 1.0)
-    other = replace(found, run=replace(found.run, seed=9))
+    other = reseeded(found, 9)
     np.testing.assert_array_equal(np.diag(other.stability(2).table), 1)
     with pytest.raises(RgwotError, match="n: found 1, expected a whole number, 2 or more"):
         found.stability(1)
@@ -181,7 +187,8 @@ def test_tables_for_notebooks_escape_names(found: rgwot.Discovery) -> None:
     procedure = found.procedure._repr_html_()
     assert procedure.count("<tr>") == 1 + 3
     assert "<tr><td>2</td><td>4 of 4</td>" in procedure
-    assert procedure.endswith("<td>2</td></tr></table>")
+    # Four videos are too few for a need.
+    assert procedure.endswith("<td></td></tr></table>")
 
 
 def test_a_page_without_pictures(found: rgwot.Discovery, tmp_path: Path) -> None:
@@ -215,7 +222,7 @@ def test_a_saved_result_comes_back(found: rgwot.Discovery, tmp_path: Path) -> No
     new = {"new": recordings()["c"] + 0.01}
     np.testing.assert_array_equal(taught.predict(new)["new"], found.predict(new)["new"])
     assert taught.stability(2).mean == 1
-    replace(found, run=replace(found.run, seed=1)).save(tmp_path / "results")
+    reseeded(found, 1).save(tmp_path / "results")
     with pytest.raises(RgwotError, match="2 results .*; expected one folder of key steps"):
         rgwot.load(tmp_path / "results")
     assert rgwot.load(folder).run == found.run

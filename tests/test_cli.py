@@ -63,6 +63,8 @@ def test_every_option_says_what_it_is_and_its_default(verb: str) -> None:
         (["verfy"], 2, "Did you mean 'verify'?"),
         (["show", "missing.csv"], 1, "unknown; known: "),
         (["fetch", "egoprocel"], 1, "did you mean"),
+        (["Show"], 2, "No such command 'Show'. Did you mean 'show'?"),
+        (["First"], 2, "No such command 'First'. Did you mean 'rgwot run first'?"),
         (["apply", "x", "a.mp4", "--output", "out"], 1, "x: no such file"),
         (["apply", "x.rgwot", "a.mp4", "--output", "out", "--frames-fps", "fast"], 1, "--frames-fps"),
     ],

@@ -22,7 +22,7 @@ from sklearn.exceptions import NotFittedError
 
 import rgwot
 from rgwot.cli import cli
-from rgwot.config.methods import EMBEDDING_KINDS, FAMILIES
+from rgwot.config.methods import FAMILIES
 from rgwot.datasets.names import video_id
 from rgwot.datasets.settings import ImportSettings
 from rgwot.features.importing import import_features
@@ -39,8 +39,8 @@ SMALL: dict[str, Any] = {
     "regression": {"epochs": 2, "E": 4},
     "graph": {"clip_s": 0.2, "neighbours": 3, "walks": 2, "walk_length": 6, "D": 6, "epochs": 1},
     "consensus": {"partitions": 4},
-    "graphcut": {"pairwise": 0.1},
-    "decode": {"K": 3, "restarts": 2},
+    "graphcut": {"pairwise": 0.1, "restarts": 2},
+    "decode": {"K": 3},
 }
 FPS = "4"
 
@@ -128,9 +128,10 @@ def test_stores_of_the_workflow_stand_for_arrays(tmp_path: Path) -> None:
     assert list(rgwot.discover({"a b": stores[0]}, method="raw", decoder="kmeans", K=3).labels) == ["a b"]
 
 
-@pytest.mark.parametrize("method", [name for name, about in EMBEDDING_KINDS.items() if about.function] + ["none"])
+@pytest.mark.parametrize(
+    "method", dict.fromkeys(family.embedding.NAME for family in FAMILIES.values() if not family.trained)
+)
 def test_every_embedding_can_be_asked_for(method: str) -> None:
-    method = next(family.name for family in FAMILIES.values() if family.embedding == method)
     decoder = "uniform" if method == "none" else "kmeans"
     found = rgwot.discover(maps(), fps=FPS, method=method, decoder=decoder, settings=SMALL, device="cpu")
     assert set(np.concatenate(list(found.labels.values())).tolist()) == {1, 2, 3}
@@ -144,7 +145,7 @@ def test_ids_settings_and_K_are_resolved_as_in_the_workflow() -> None:
     by_settings = rgwot.discover(
         videos, fps=FPS, method="whitened", decoder="kmeans", settings={"whiten": {"D": 4}}, K=2, seed=1
     )
-    assert by_id.run.method == "whitened@whiten.D=4"
+    assert by_id.run.method == "whitened@D=4"
     assert by_id.K == by_settings.K == 2
     pd.testing.assert_frame_equal(by_id.segments, by_settings.segments)
     assert list(by_id.labels) == ["0", "1", "2", "3"]

@@ -14,11 +14,11 @@ from typing import get_type_hints
 import pytest
 from registries import own_registries
 
-from rgwot.blocks import Block
+from rgwot.blocks import load
 from rgwot.config import extensions
 from rgwot.config.configuration import load_config
-from rgwot.config.methods import CLUSTERING, DECODERS, EMBEDDING_KINDS, LOSSES, load
-from rgwot.config.settings import defaults
+from rgwot.config.methods import DECODERS, FAMILIES
+from rgwot.losses.settings import LOSSES
 from rgwot.runtime.errors import RgwotError
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -28,47 +28,72 @@ import numpy as np
 from pydantic import Field
 
 from rgwot import Extension
-from rgwot.config.methods import Decoder, Embedding, Family, Loss
-from rgwot.baselines.settings import RegressionSettings, TccSettings
-from rgwot.blocks import Block, Positive
+from rgwot.baselines.settings import Tcc
+from rgwot.blocks import Count, Positive
+from rgwot.config.methods import Family
 from rgwot.embedding.interface import Embedded
+from rgwot.embedding.settings import Embedding
 from rgwot.keysteps.interface import Decoded
-from rgwot.keysteps.settings import ConsensusSettings, RestartSettings
-from rgwot.losses.settings import VirtualFrameSettings
+from rgwot.keysteps.settings import Clustering
+from rgwot.losses.settings import Loss
 
 
-class ClockSettings(Block):
-    "Nothing but time."
+class Position(Tcc):
+    "Distance, same place."
 
+    NAME = "position"
+    FUNCTION = "mine:align_position"
+
+
+class Timed(Loss):
+    "The same, scaled."
+
+    NAME = "timed"
     BLOCK = "clock"
+    FUNCTION = "mine:align_clock"
 
     unit_s: Positive = Field(16.0, description="seconds")
 
 
-def align_position(batch, loss, frame):
-    return loss.lambda_v * ((batch.x - batch.y) ** 2).sum(2).mean(1)
+class Clock(Embedding):
+    "Nothing but time."
+
+    NAME = "clock"
+    FUNCTION = "mine:fit_clock"
+
+    unit_s: Positive = Field(16.0, description="seconds")
 
 
-def align_clock(batch, clock):
-    return clock.unit_s * ((batch.x - batch.y) ** 2).sum(2).mean(1)
+class Pieces(Clustering):
+    "Equal pieces."
+
+    NAME = "pieces"
+    FUNCTION = "mine:decode_pieces"
+
+    restarts: Count = Field(4, description="starts")
 
 
-def fit_clock(videos, seed, clock, regression):
-    return lambda video: Embedded((video.time_s[:, None] / clock.unit_s).astype(np.float32))
+def align_position(batch, settings):
+    return settings.lambda_v * ((batch.x - batch.y) ** 2).sum(2).mean(1)
 
 
-def decode_pieces(frames, K, generator, starts, consensus):
+def align_clock(batch, settings):
+    return settings.unit_s * ((batch.x - batch.y) ** 2).sum(2).mean(1)
+
+
+def fit_clock(videos, seed, settings):
+    return lambda video: Embedded((video.time_s[:, None] / settings.unit_s).astype(np.float32))
+
+
+def decode_pieces(frames, K, generator, settings):
     return Decoded(np.concatenate([np.arange(length) * K // length for length in frames.lengths]))
 
 
 EXTENSION = Extension(
-    losses={
-        "position": Loss(align_position, "distance, same place", settings=(TccSettings, VirtualFrameSettings)),
-        "timed": Loss(align_clock, "the same, scaled", settings=(ClockSettings,)),
-    },
-    embeddings={"clock": Embedding(fit_clock, "nothing but time", settings=(ClockSettings, RegressionSettings))},
-    decoders={"pieces": Decoder(decode_pieces, "equal pieces", settings=(RestartSettings, ConsensusSettings))},
-    methods=(Family("slow", "a slow clock", {"clock.unit_s": 32.0}, "clock"),),
+    losses=[Position, Timed],
+    embeddings=[Clock],
+    decoders=[Pieces],
+    methods=(Family("slow", "a slow clock", {"clock.unit_s": 32.0}, Clock),),
 )
 """
 PLANNED = """
@@ -78,9 +103,9 @@ from rgwot.config.experiments import Experiments
 experiments = Experiments(load_config({"extensions": ["mine.py"], "clock": {"unit_s": 8}}))
 print(experiments.method("rgwot@loss.lambda_v=0.5,loss.alignment=position"))
 print(experiments.method("slow@clock.unit_s=3"))
-print(experiments.decoder("pieces@decode.restarts=9,K=3", "rgwot"))
+print(experiments.decoder("pieces@restarts=9,K=3", "rgwot"))
 print(experiments.method("rgwot@clock.unit_s=3,loss.alignment=timed"))
-print([experiments.settings(method, None, "").clock.unit_s for method in ("rgwot", "slow", "slow@clock.unit_s=3")])
+print([experiments.embedding(method, "").unit_s for method in ("clock", "slow", "slow@unit_s=3")])
 for ask in (lambda: experiments.method("rgwot@loss.alignment=position,loss.phi_rate=0.5"),
             lambda: experiments.decoder("pieces@meanfield.alpha=0.1", "rgwot"),
             lambda: experiments.method("rgwot@clock.unit_s=3"),
@@ -150,17 +175,17 @@ def test_planning_knows_extensions(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     loss, embedding, decoder, own_block, values, *errors, imported = done.stdout.splitlines()
     assert loss == "rgwot@loss.alignment=position,loss.lambda_v=0.5"
-    assert embedding == "slow@clock.unit_s=3"
-    assert decoder == "pieces@K=3,decode.restarts=9"
+    assert embedding == "slow@unit_s=3"
+    assert decoder == "pieces@K=3,restarts=9"
     assert own_block == "rgwot@clock.unit_s=3,loss.alignment=timed"
     assert values == "[8.0, 32.0, 3.0]"
     for error, part in zip(
         errors,
         (
-            "expected keys that this loss reads (loss.tau, loss.lambda_v, loss.distance, ot.zeta)",
+            "unknown key 'loss.phi_rate'",
             "unknown key 'meanfield.alpha'",
-            "clock.unit_s has no effect with loss.alignment gromov_wasserstein",
-            "it takes only the keys",
+            "unknown key 'clock.unit_s'",
+            "unknown key 'clock.unit'; known: ",
             "clock: unknown key 'unit'; did you mean 'unit_s'?",
         ),
         strict=True,
@@ -174,12 +199,12 @@ def test_settings_of_other_methods_are_what_they_are_without(printed: Callable[[
     code = """
 from pathlib import Path
 from rgwot.study.study import Study
-from rgwot.study.jobs import tracked_settings
+from rgwot.study.jobs import settings_behind
 for given in ({}, {"extensions": ["mine.py"]}):
     study = Study.of({**given, "datasets": {"x": {"layout": "folder", "root": "r"}}})
-    print([tracked_settings(study, "train", "x", "y", "rgwot"), study.experiments.method("rgwot@beta=0"),
-           tracked_settings(study, "decode", "x", "y", "raw", "kmeans"), study.experiments.method("opel")])
-print(tracked_settings(study, "embed", "x", "y", "rgwot@loss.alignment=timed")["clock"])
+    print([settings_behind(study, "x", "y", "rgwot"), study.experiments.method("rgwot@beta=0"),
+           settings_behind(study, "x", "y", "raw", "kmeans"), study.experiments.method("opel")])
+print(settings_behind(study, "x", "y", "rgwot@loss.alignment=timed")["clock"])
 """
     without, beside, own = printed(code)
     assert without == beside
@@ -192,25 +217,26 @@ from pathlib import Path
 from dataclasses import replace
 import rgwot
 from rgwot.config.extensions import load_extensions
-from rgwot.config.methods import CLUSTERING, FAMILIES, LOSSES
-from rgwot.config.settings import ADDED_BLOCKS
-from mine import EXTENSION, Block
-class Wrong(Block):
-    BLOCK = "decode"
+from rgwot.config.methods import DECODERS, FAMILIES
+from rgwot.config.settings import owners
+from rgwot.losses.settings import LOSSES
+from mine import EXTENSION, Clustering
+class Wrong(Clustering):
+    NAME = "pieces"
+    BLOCK = "subset"
     restart: int = 1
-wrong = {"pieces": replace(EXTENSION.decoders["pieces"], settings=(Wrong,))}
 try:
-    rgwot.extend(replace(EXTENSION, decoders=wrong))
+    rgwot.extend(replace(EXTENSION, decoders=[Wrong]))
 except rgwot.RgwotError as error:
     print(error)
-print([name for name in ("pieces", "slow", "timed", "clock") for known in (CLUSTERING, FAMILIES, LOSSES, ADDED_BLOCKS)
+print([name for name in ("pieces", "slow", "timed", "clock") for known in (DECODERS, FAMILIES, LOSSES, owners())
        if name in known])
 Path("sub").mkdir()
 load_extensions(["sub/../mine.py"])
-print("pieces" in CLUSTERING)
+print("pieces" in DECODERS)
 """
     refused, known, dots = printed(code)
-    assert "unknown key 'decode.restart'; did you mean 'decode.restarts'?" in refused
+    assert "unknown key 'subset.restart', and the block subset is the library's; did you mean 'restarts'?" in refused
     assert known == "[]"
     assert dots == "True"
 
@@ -223,7 +249,7 @@ import numpy as np
 import rgwot
 from mine import EXTENSION
 rgwot.extend(EXTENSION)
-for ask in ("pieces", "pieces@pieces.jitter=1"):
+for ask in ("pieces", "pieces@jitter=1"):
     made = rgwot.discover([np.eye(30)] * 2, method="raw", decoder=ask, K=3)
     print(made.labels["0"].tolist())
 """
@@ -241,7 +267,7 @@ import angular
 import rgwot
 rgwot.extend(angular.EXTENSION)
 steps = np.eye(3)[np.repeat([0, 1, 2], 8)] * np.linspace(1, 9, 24)[:, None]
-for decoder in ("angular", "angular@angular.restarts=9"):
+for decoder in ("angular", "angular@restarts=9"):
     print(rgwot.discover([steps] * 2, method="raw", decoder=decoder, K=3).labels["0"].tolist())
 try:
     rgwot.extend("angular.py")
@@ -260,19 +286,14 @@ def test_extensions_run_by_name(printed: Callable[[str], list[str]]) -> None:
 @pytest.mark.parametrize(
     ("right", "wrong", "message"),
     [
-        ('"position": Loss', '"tcc": Loss', "mine.py: losses: tcc: the name is used by the library already"),
-        ('"position": Loss', '"My Loss": Loss', "losses: My Loss: expected a name of a-z"),
-        ('"clock": Embedding', '"cnc": Embedding', "methods: cnc: the name is used by the library already"),
+        ('NAME = "position"', 'NAME = "tcc"', "mine.py: losses: tcc: the name is used by the library already"),
+        ('NAME = "position"', 'NAME = "My Loss"', "losses: My Loss: expected a name of a-z"),
+        ('NAME = "clock"', 'NAME = "cnc"', "methods: cnc: the name is used by the library already"),
         ('Family("slow"', 'Family("vaot"', "methods: vaot: the name is used by the library already"),
-        ('"pieces": Decoder', '"uniform": Decoder', "decoders: uniform: the name is used by the library already"),
-        ('BLOCK = "clock"', 'BLOCK = "ot"', "timed: settings: unknown key 'ot.unit_s'"),
-        (
-            "settings=(TccSettings, VirtualFrameSettings)",
-            'settings="ot"',
-            "settings: found 'ot', expected",
-        ),
-        ('BLOCK = "clock"', 'BLOCK = ""', "expected a tuple of subclasses of Block, each with a name in BLOCK"),
-        ('"distance, same', 'read=1, description="distance, same', "unexpected keyword argument 'read'"),
+        ('NAME = "pieces"', 'NAME = "uniform"', "decoders: uniform: the name is used by the library already"),
+        ('BLOCK = "clock"', 'BLOCK = "ot"', "timed: unknown key 'ot.unit_s', and the block ot is"),
+        ("decoders=[Pieces]", "decoders=['pieces']", "found 'pieces', expected a class that extends"),
+        ("losses=[Position, Timed]", "losses=[Pieces]", "expected a class that extends rgwot.losses.settings.Loss"),
         ("EXTENSION =", "OTHER =", "mine.py: found no EXTENSION, expected"),
         ("import numpy as np", "import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
         (None, "other.py", "no such file; expected a Python file that defines EXTENSION"),
@@ -329,19 +350,12 @@ def test_what_an_extension_makes_is_checked(
         printed(FOUND.split("made =")[0] + FOUND.splitlines()[-1])
 
 
-def test_entries_are_true() -> None:
-    for entry in (*LOSSES.values(), *EMBEDDING_KINDS.values(), *CLUSTERING.values()):
-        assert entry.description
-        places = [entry.function, getattr(entry, "restore", "")]
-        for function in (load(place) for place in places if place):
-            # What planning knows of a function is what its signature says.
-            taken = list(get_type_hints(function).values())
-            blocks = [kind for kind in taken if isinstance(kind, type) and issubclass(kind, Block)]
-            assert blocks == list(entry.settings), function
-        assert callable(load(getattr(entry, "learned", "") or print))
-
-
-def test_settings_has_the_keys_that_entries_take() -> None:
-    known = set(defaults())
-    for entry in (*LOSSES.values(), *EMBEDDING_KINDS.values(), *DECODERS.values()):
-        assert known.issuperset(entry.dotted())
+def test_models_are_true() -> None:
+    embeddings = [family.embedding for family in FAMILIES.values()]
+    for model in (*LOSSES.values(), *embeddings, *DECODERS.values()):
+        assert model.about()
+        for function in (load(place) for place in (model.FUNCTION, model.RESTORE) if place):
+            # The function takes the model, or a base of it.
+            kinds = [kind for kind in get_type_hints(function).values() if isinstance(kind, type)]
+            assert any(issubclass(model, kind) for kind in kinds), function
+        assert callable(load(getattr(model, "LEARNED", "") or print))

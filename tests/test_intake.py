@@ -349,6 +349,12 @@ def test_key_steps_from_zero_and_transposed_arrays_are_doubted() -> None:
     stores = video_features({"a": X, "b": X + 1}, None, 2)
     counted = read_labels([[0, 0, 1, 1, 2, 2], None], ["a", "b"], stores)
     assert "if key steps are numbered from 0, add 1" in counted.doubts[0]
+    # A key step 0 that comes again, or first in most recordings only; and in tables.
+    rows = pd.DataFrame({"start_s": [0, 1, 2], "end_s": [1, 2, 3], "key_step": [0, 1, 2]})
+    for zero in ([[0, 1, 2, 0, 3, 3], [0, 1, 0, 2, 3, 3]], [[0, 0, 1, 1, 2, 2], [1, 1, 0, 0, 2, 2]], [rows, rows]):
+        assert "from 0, add 1" in read_labels(zero, ["a", "b"], stores).doubts[0]
+    for usual in ([[0, 1, 2, 0, 3, 0]] * 2, [[0, 1, 0, 2, 0, 3]] * 2, [[0, 0, 1, 1, 2, 2], [1, 1, 1, 2, 2, 2]]):
+        assert read_labels(usual, ["a", "b"], stores).doubts == ()
     for background in ([0, 1, 1, 2, 2, 0], [-1, 0, 1, 1, 2, 2], [1, 1, 0, 2, 2, 2]):
         assert read_labels((one for one in [background, None]), ["a", "b"], stores).doubts == ()
     turned = doubts_on_features(video_features({"a": np.ones((4, 40)).cumsum(axis=1)}, None, 2), 3, False)
@@ -356,6 +362,25 @@ def test_key_steps_from_zero_and_transposed_arrays_are_doubted() -> None:
         turned[0] == "features: 4 samples of 40 channels are few for 3 key steps; is time the second axis? give array.T"
     )
     assert not any("second axis" in line for line in doubts_on_features(stores, 3, False))
+
+
+def test_lengths_that_cannot_be_meant_and_channels_last_are_doubted() -> None:
+    videos = {name: np.random.default_rng(number).normal(size=(40, 3)) for number, name in enumerate("ab")}
+
+    def told(fps: float | None = None, times: dict[str, Any] | None = None) -> list[str]:
+        return doubts_on_features(video_features(videos, times, fps), 3, times is not None)
+
+    assert told(2) == told(40) == told(0.01) == []
+    assert told(1e9) == [
+        "features: recordings last at most 4e-08 s; expected seconds; are the times, or the rate, in another unit?"
+    ]
+    assert "up to 111 hours" in told(1e-4)[0]
+    # Minutes.
+    assert "at most 0.333 s" in told(times=dict.fromkeys("ab", np.arange(40) / 120))[0]
+    maps = {name: np.zeros((12, 7, 7, 3), np.float16) for name in "ab"}
+    assert "are the channels last?" in doubts_on_features(video_features(maps, None, 2), 3, False)[-1]
+    maps = {name: one.transpose(0, 3, 1, 2) for name, one in maps.items()}
+    assert not any("last" in line for line in doubts_on_features(video_features(maps, None, 2), 3, False))
 
 
 def recordings(n: int = 4) -> dict[str, NDArray[np.float64]]:
@@ -394,6 +419,15 @@ def test_an_unknown_device_is_refused_for_every_method(method: str) -> None:
     decoder = "uniform" if method == "none" else None
     with pytest.raises(RgwotError, match="device: found 'gpu', expected auto, cpu or cuda"):
         rgwot.discover(recordings(), fps=2, K=3, method=method, decoder=decoder, device="gpu")
+
+
+def test_samples_left_out_are_not_told_as_dead() -> None:
+    videos = recordings()
+    videos["v0"][20:] = np.nan
+    told = [
+        rgwot.discover(videos, fps=2, K=3, method="raw", missing=how).warnings for how in ("background", "interpolate")
+    ]
+    assert [["samples 19 to 29" in line for line in lines if "are equal" in line] for lines in told] == [[], [True]]
 
 
 def test_samples_left_out_have_no_key_step_and_predict_leaves_them_out() -> None:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 from with_defaults import decode_by
 
-from rgwot.config.settings import build
 from rgwot.keysteps import consensus, extended, tree
 from rgwot.keysteps.extended import choose_share
 from rgwot.keysteps.interface import Frames
@@ -60,7 +59,7 @@ def steps(seed: int = 0) -> np.ndarray:
 
 
 def test_the_consensus_and_the_tree_of_every_third_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, settings = steps(), build({"consensus.partitions": 4, "consensus.starts": 2}, "test")
+    x, settings = steps(), {"consensus.partitions": 4, "consensus.starts": 2}
     chosen, counts, nearest = thinned(LENGTHS, 70)
     assert counts == (20, 21, 20, 1)
     few = decode_by("consensus", Frames(x[chosen], counts, 2.0), 4, settings, np.random.default_rng(0))
@@ -86,7 +85,7 @@ def test_the_consensus_segments_fewer_samples_and_refines_all(monkeypatch: pytes
     labels = {}
     for refinements in (0, 2):
         keys = {"consensus.partitions": 4, "consensus.starts": 2, "consensus.refinements": refinements}
-        wanted = build(keys, "test")
+        wanted = keys
         labels[refinements] = decode_by("consensus", frames, 4, wanted, np.random.default_rng(0)).labels
         if not refinements:
             few = decode_by("consensus", Frames(x[chosen], counts, 2.0), 4, wanted, np.random.default_rng(0))

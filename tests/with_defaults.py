@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from torch import Tensor
 
 from rgwot import transport
 from rgwot.baselines.kantorovich import kantorovich_match as match
-from rgwot.config.methods import CLUSTERING, DECODERS, EMBEDDING_KINDS, DecodeSettings, LossSettings, TransportSettings
-from rgwot.config.settings import Settings
+from rgwot.baselines.settings import Kantorovich
+from rgwot.blocks import nested
+from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.embedding.encoder import Encoder, seeded
 from rgwot.embedding.interface import EmbedVideo
 from rgwot.embedding.settings import EncoderSettings, TrainSettings
@@ -23,17 +25,17 @@ from rgwot.features.store import FeatureStore
 from rgwot.keysteps import fuzzy_cmeans as fuzzy
 from rgwot.keysteps.fuzzy_cmeans import FuzzyCMeans
 from rgwot.keysteps.interface import Decoded, Frames, Predict
+from rgwot.keysteps.settings import Decoder, Graphcut
+from rgwot.losses.settings import FusedGromovWasserstein
 from rgwot.transport import FrameAlignment, TransportResult
 
-OT, LOSS, FEATURES, DECODE, TRAIN = (
-    TransportSettings(), LossSettings(), FeatureSettings(), DecodeSettings(), TrainSettings()
-)  # fmt: skip
+OT, FEATURES, DECODE, TRAIN = FusedGromovWasserstein(), FeatureSettings(), Graphcut(), TrainSettings()
 ENCODER = EncoderSettings().model_dump(exclude={"speed", "beside"}) | {
     "input_norm": False, "features": 1024, "precision": TRAIN.precision
 }  # fmt: skip
 FUZZY = {key: getattr(DECODE, key) for key in ("max_iterations", "tolerance", "restarts", "start")}
 #: Decoders that need nothing but embeddings.
-ALONE = sorted(name for name, decoder in CLUSTERING.items() if not decoder.labels)
+ALONE = sorted(name for name, decoder in DECODERS.items() if not (decoder.TRIVIAL or decoder.LABELS))
 COMMON = {key: getattr(OT, key) for key in ("alpha", "epsilon", "max_iterations", "tolerance")}
 ENDS = {key: getattr(OT, key) for key in ("rho", "zeta", "virtual")}
 BALANCED = COMMON | {"r": OT.r, "solver": OT.solver}
@@ -60,24 +62,26 @@ def align_frames(x: Tensor, y: Tensor, **changes: Any) -> FrameAlignment:
 
 
 def kantorovich_match(x: Tensor, y: Tensor, phi: Tensor, **changes: Any) -> tuple[Tensor, Tensor]:
-    """Settings of the blocks ``loss`` (prior, lambda1, lambda2) and ``ot`` (zeta, sinkhorn, last)."""
-    loss = {key: changes.pop(key) for key in ("prior", "lambda1", "lambda2") if key in changes}
-    return match(x, y, phi, OT.model_copy(update=changes), LOSS.model_copy(update=loss))
+    return match(x, y, phi, Kantorovich(**changes))
 
 
-def decode_by(name: str, frames: Frames, K: int, settings: Settings, generator: np.random.Generator) -> Decoded:
-    decoded: Decoded = DECODERS[name].bound(settings)(frames, K, generator)
+def decoder_by(name: str, dotted: Mapping[str, Any] = MappingProxyType({})) -> Decoder:
+    """Return the decoder of this name, with the values of its dotted keys."""
+    return DECODERS[name].of(nested(dotted))
+
+
+def decode_by(name: str, frames: Frames, K: int, dotted: Mapping[str, Any], generator: np.random.Generator) -> Decoded:
+    decoded: Decoded = decoder_by(name, dotted)(frames, K, generator)
     return decoded
 
 
-def predict_by(name: str, decoded: Decoded, K: int, settings: Settings) -> Predict:
+def predict_by(name: str, decoded: Decoded, K: int, dotted: Mapping[str, Any]) -> Predict:
     """Return the rule that labels other videos by what a decoder of this name learned."""
-    entry = DECODERS[name]
     assert decoded.learned is not None
-    predict: Predict = entry.bound(settings, entry.restore)(decoded.learned, K)
+    predict: Predict = decoder_by(name, dotted).restored(decoded.learned, K)
     return predict
 
 
-def fit_by(name: str, stores: Sequence[FeatureStore], settings: Settings, seed: int) -> EmbedVideo:
-    embed: EmbedVideo = EMBEDDING_KINDS[name].bound(settings)(stores, seed)
+def fit_by(name: str, stores: Sequence[FeatureStore], dotted: Mapping[str, Any], seed: int) -> EmbedVideo:
+    embed: EmbedVideo = FAMILIES[name].embedding.of(nested(dotted))(stores, seed)
     return embed

@@ -30,13 +30,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from rgwot.baselines.regression import standardised, weights_of, with_weights
-from rgwot.blocks import Block, Count, Fraction01, NonNegative, Positive
+from rgwot.blocks import Count, Fraction01, NonNegative, Positive
 from rgwot.config.extensions import Extension
-from rgwot.config.methods import Decoder
 from rgwot.embedding.encoder import seeded
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.meanfield import decoded
+from rgwot.keysteps.settings import Clustering
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import one_thread
 from rgwot.transport.costs import neighbour_sum, relative_positions, structure_radius
@@ -45,10 +45,17 @@ from rgwot.transport.costs import neighbour_sum, relative_positions, structure_r
 RELEASED: Mapping[str, Any] = {"asot.pad": True, "asot.by_root": True, "asot.capped": False}
 
 
-class AsotSettings(Block):
-    """Segmentation learned from transport plans, the decoders `asot` and `vasot`; as for Breakfast (peers 2)."""
+class Asot(Clustering):
+    """Embedding and centres from transport plans between frames and key steps, as for Breakfast; the stronger reading.
 
-    BLOCK = "asot"
+    Peers 2.
+    """
+
+    NAME = "asot"
+    FUNCTION = "asot:decode_asot"
+    RESTORE = "asot:restore_asot"
+    SOURCE = "ASOT, Xu and Gould, CVPR 2024"
+    SLOW = True
 
     rho: NonNegative = Field(0.2, description="weight of the prior on relative time; YouTube 0.15")
     r: Annotated[float, Field(gt=0, le=1)] = Field(
@@ -116,7 +123,7 @@ class Segmenter:
 
     network: nn.Module
     centres: Tensor
-    settings: AsotSettings
+    settings: Asot
 
     def plan(self, x: NDArray[np.float32]) -> tuple[Tensor, float]:
         """Return log (N T), (N, K'), of a video's features (N, F), and its residual (`segmentation_residual`)."""
@@ -203,12 +210,12 @@ def draw_frames(length: int, N: int, generator: np.random.Generator, last: bool 
     return generator.integers(borders[:-1], borders[1:])
 
 
-def counted_frames(n: int, block: AsotSettings) -> int:
+def counted_frames(n: int, block: Asot) -> int:
     """Return how many frames the n drawn of a video count as: with ``pad``, frames without mass follow them."""
     return max(n, block.N) if block.pad else n
 
 
-def padded(x: NDArray[np.float32], block: AsotSettings, generator: np.random.Generator) -> NDArray[np.float32]:
+def padded(x: NDArray[np.float32], block: Asot, generator: np.random.Generator) -> NDArray[np.float32]:
     """Draw N frames of a video (T, F) as the released code does; a short video is padded with copies of its last frame.
 
     The frames are `scaled` after that, so the copies influence mean and deviation.
@@ -228,9 +235,7 @@ def steps(videos: int, pairs: bool, generator: np.random.Generator) -> list[list
     return [[video, (video + int(generator.integers(1, videos))) % videos] for video in order]
 
 
-def segmentation_losses(
-    videos: Sequence[Tensor], centres: Tensor, block: AsotSettings, shared: bool = False
-) -> list[Tensor]:
+def segmentation_losses(videos: Sequence[Tensor], centres: Tensor, block: Asot, shared: bool = False) -> list[Tensor]:
     r"""Cross-entropies of plans with the softmax over centres, for groups of videos (B, N, D); returns (B,) for each.
 
     .. math:: L = -\sum_{ik} T_{ik} \log \mathrm{softmax}_k (f_i \cdot A_k / 0.1)
@@ -260,7 +265,7 @@ def segmentation_losses(
 
 
 def learn(
-    frames: Frames, K: int, block: AsotSettings, generator: np.random.Generator, pair_loss: PairLoss | None = None
+    frames: Frames, K: int, block: Asot, generator: np.random.Generator, pair_loss: PairLoss | None = None
 ) -> tuple[Segmenter, list[float]]:
     """Train a network and centres on videos, two at a time; returns them and the mean loss of every epoch.
 
@@ -308,7 +313,7 @@ def learn(
     return Segmenter(network.eval(), centres.detach(), block), losses
 
 
-def decode_asot(frames: Frames, K: int, generator: np.random.Generator, settings: AsotSettings) -> Decoded:
+def decode_asot(frames: Frames, K: int, generator: np.random.Generator, settings: Asot) -> Decoded:
     """Learn an embedding and centres, and label every frame by its plan: the decoder ``asot``."""
     with one_thread():
         learned, losses = learn(frames, K, settings, generator)
@@ -330,7 +335,7 @@ def labelled(learned: Segmenter, losses: Sequence[float], frames: Frames, K: int
     return replace(decoded(memberships, K, {name: facts}), learned=kept)
 
 
-def restore_asot(learned: Learned, K: int, block: AsotSettings, *others: Block) -> Predict:
+def restore_asot(learned: Learned, K: int, block: Asot) -> Predict:
     """Label other videos by plans of the same network and centres."""
     width = learned["0.weight"].shape[1]
     network = with_weights(seeded(0, lambda: network_of(width, block)), learned)
@@ -338,7 +343,7 @@ def restore_asot(learned: Learned, K: int, block: AsotSettings, *others: Block) 
     return lambda others: decoded(segmenter.memberships(others)[0], K)
 
 
-def network_of(width: int, block: AsotSettings) -> nn.Module:
+def network_of(width: int, block: Asot) -> nn.Module:
     """Return a network from features (N, width) to embeddings (N, D)."""
     return nn.Sequential(nn.Linear(width, block.hidden), nn.ReLU(), nn.Linear(block.hidden, block.D))
 
@@ -471,24 +476,11 @@ def _log_shares(log_plan: Tensor) -> Tensor:
     return torch.logsumexp(log_plan, 1, keepdim=True)
 
 
-EXTENSION = Extension(
-    decoders={
-        "asot": Decoder(
-            decode_asot,
-            "an embedding and centres learned from transport plans between frames and key steps; the stronger reading",
-            "ASOT, Xu and Gould, CVPR 2024",
-            (AsotSettings,),
-            restore_asot,
-            slow=True,
-        ),
-        "asot-released": Decoder(
-            decode_asot,
-            "ASOT with what its code does to videos: features over the root of their number, short videos padded",
-            "ASOT, Xu and Gould, CVPR 2024",
-            (AsotSettings,),
-            restore_asot,
-            slow=True,
-            overrides=RELEASED,
-        ),
-    },
-)
+class AsotReleased(Asot):
+    """ASOT with what its code does to videos: features over the root of their number, short videos padded."""
+
+    NAME = "asot-released"
+    SETS = RELEASED
+
+
+EXTENSION = Extension(decoders=[Asot, AsotReleased])

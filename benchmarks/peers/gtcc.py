@@ -38,18 +38,21 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from rgwot.blocks import Block, Count
+from rgwot.blocks import Count
 from rgwot.config.extensions import Extension
-from rgwot.config.methods import Family, Loss
+from rgwot.config.methods import Family
 from rgwot.losses.interface import PairBatch, accurate
-from rgwot.losses.settings import SoftmaxSettings
+from rgwot.losses.settings import Softmax
 from rgwot.transport.fused_gromov_wasserstein import where_state
 
 
-class GtccSettings(Block):
-    """Several cycles per frame, the loss `gtcc` (peers 9)."""
+class Gtcc(Softmax):
+    """Several cycles per frame and frames that may be dropped (peers 9)."""
 
-    BLOCK = "gtcc"
+    NAME = "gtcc"
+    FUNCTION = "gtcc:align_gtcc"
+    LEARNED = "gtcc:learned_gtcc"
+    SOURCE = "GTCC, CVPR 2024"
 
     mixture: Count = Field(15, description="Gaussians for the matches of a frame; EgoProceL 15, other datasets 5")
     delta: Annotated[float, Field(gt=0, le=1)] = Field(
@@ -232,7 +235,7 @@ class Mixtures(NamedTuple):
     weights: Tensor
 
 
-def align_gtcc(batch: PairBatch, softmax: SoftmaxSettings, gtcc: GtccSettings) -> Tensor:
+def align_gtcc(batch: PairBatch, settings: Gtcc) -> Tensor:
     """Return the loss of cycle consistency with several neighbours and dropped frames (GTCC; peers 9), (P,)."""
     score = batch.learned
     if score is None or batch.chance is None:
@@ -243,7 +246,7 @@ def align_gtcc(batch: PairBatch, softmax: SoftmaxSettings, gtcc: GtccSettings) -
     generators = [batch.chance(iteration) for iteration in batch.iterations.tolist()]
     x_draw, y_draw = (draw(video.shape[1], generators, video.device) for video in (batch.x, batch.y))
     epoch = EPOCHS * batch.iterations // batch.planned
-    least = (gtcc.keep ** (epoch + 1).double())[:, None]
+    least = (settings.keep ** (epoch + 1).double())[:, None]
     return gtcc_loss(
         batch.x,
         batch.y,
@@ -251,8 +254,8 @@ def align_gtcc(batch: PairBatch, softmax: SoftmaxSettings, gtcc: GtccSettings) -
         y_draw,
         least + (1 - least) * score(batch.x, batch.y).sigmoid(),
         least + (1 - least) * score(batch.y, batch.x).sigmoid(),
-        softmax.tau,
-        gtcc,
+        settings.tau,
+        settings,
     )
 
 
@@ -274,7 +277,7 @@ def gtcc_loss(
     x_kept: Tensor,
     y_kept: Tensor,
     tau: float,
-    gtcc: GtccSettings,
+    gtcc: Gtcc,
 ) -> Tensor:
     """Return the sum of B l + (1 - B) / l over the anchors of both videos (module docstring).
 
@@ -459,20 +462,12 @@ def learned_gtcc(D: int) -> nn.Module:
 
 
 EXTENSION = Extension(
-    losses={
-        "gtcc": Loss(
-            align_gtcc,
-            "several cycles per frame and frames that may be dropped",
-            "GTCC, CVPR 2024",
-            (SoftmaxSettings, GtccSettings),
-            learned=learned_gtcc,
-        )
-    },
+    losses=[Gtcc],
     methods=(
         Family(
             "gtcc",
             "several cycles per frame, frames may be dropped; as released, on sampled frames",
-            overrides={"loss.alignment": "gtcc", "encoder.unit_norm": False, "cidm.beta": 0.0, "train.clip": 1.0},
+            sets={"loss.alignment": "gtcc", "encoder.unit_norm": False, "cidm.beta": 0.0, "train.clip": 1.0},
         ),
     ),
 )

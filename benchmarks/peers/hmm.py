@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from rgwot.config.extensions import Extension
-from rgwot.config.methods import Decoder
 from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.settings import Clustering
 from rgwot.runtime.errors import RgwotError
 
 ROUNDS = 20
 """Rounds of EM, at most."""
 
 
-def decode_hmm(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
+def decode_hmm(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
     """Label samples by the most likely states of a hidden Markov model: the decoder ``hmm``.
 
     States have one covariance, which on recordings is better than diagonal ones, and their means start at k-means
@@ -28,6 +28,12 @@ def decode_hmm(frames: Frames, K: int, generator: np.random.Generator) -> Decode
     return Decoded(model.predict(x, frames.lengths).astype(np.int64), facts={"hmm": {"rounds": model.monitor_.iter}})
 
 
-EXTENSION = Extension(
-    decoders={"hmm": Decoder(decode_hmm, "a hidden Markov model with Gaussian emissions", "hmmlearn; a textbook model")}
-)
+class Hmm(Clustering):
+    """A hidden Markov model with Gaussian emissions."""
+
+    NAME = "hmm"
+    FUNCTION = decode_hmm
+    SOURCE = "hmmlearn; a textbook model"
+
+
+EXTENSION = Extension(decoders=[Hmm])

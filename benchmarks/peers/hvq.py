@@ -14,18 +14,22 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from rgwot.baselines.regression import weights_of, with_weights
-from rgwot.blocks import Block, Count, NonNegative, Positive
+from rgwot.blocks import Count, NonNegative, Positive
 from rgwot.config.extensions import Extension
-from rgwot.config.methods import Decoder
 from rgwot.embedding.encoder import seeded
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
+from rgwot.keysteps.settings import Clustering
 from rgwot.runtime.limits import one_thread
 
 
-class HvqSettings(Block):
-    """Hierarchical vector quantisation, the decoder `hvq` (peers 4)."""
+class Hvq(Clustering):
+    """Vector quantisation at two levels, behind a temporal encoder (peers 4)."""
 
-    BLOCK = "hvq"
+    NAME = "hvq"
+    FUNCTION = "hvq:decode_hvq"
+    RESTORE = "hvq:restore_hvq"
+    SOURCE = "HVQ, AAAI 2025"
+    SLOW = True
 
     epochs: Count = Field(20, description="passes over the videos; HVQ")
     lr: Positive = Field(1e-3, description="learning rate of AdamW; HVQ")
@@ -149,7 +153,7 @@ def quantisation_loss(z: Tensor, q1: Tensor, q2: Tensor, x: Tensor, found: Tenso
     return pulls + weight * F.mse_loss(found, x)
 
 
-def learn(frames: Frames, K: int, block: HvqSettings, generator: np.random.Generator) -> tuple[Quantiser, list[float]]:
+def learn(frames: Frames, K: int, block: Hvq, generator: np.random.Generator) -> tuple[Quantiser, list[float]]:
     """Train encoder, codes and decoder on one video after the other; returns them and the mean loss of every epoch.
 
     Raises
@@ -192,7 +196,7 @@ def learn(frames: Frames, K: int, block: HvqSettings, generator: np.random.Gener
     return Quantiser(encoder.eval(), fine, coarse), losses
 
 
-def decode_hvq(frames: Frames, K: int, generator: np.random.Generator, settings: HvqSettings) -> Decoded:
+def decode_hvq(frames: Frames, K: int, generator: np.random.Generator, settings: Hvq) -> Decoded:
     """Learn codes at two levels and label every frame by that of the second: the decoder ``hvq``."""
     with one_thread():
         learned, losses = learn(frames, K, settings, generator)
@@ -208,7 +212,7 @@ def decode_hvq(frames: Frames, K: int, generator: np.random.Generator, settings:
     return Decoded(learned.label(frames), facts={"hvq": facts}, learned=kept)
 
 
-def restore_hvq(learned: Learned, K: int, block: HvqSettings) -> Predict:
+def restore_hvq(learned: Learned, K: int, block: Hvq) -> Predict:
     """Label other videos by the same codes."""
     width = learned["first.0.weight"].shape[1]
     made = seeded(0, lambda: Convolutions(width, block.hidden, block.layers, block.stages))
@@ -228,15 +232,4 @@ def _started(z: Tensor, n: int, videos: int, decay: float, dead: float, generato
     return Codebook(codes, counts.clamp_min(dead), decay, dead)
 
 
-EXTENSION = Extension(
-    decoders={
-        "hvq": Decoder(
-            decode_hvq,
-            "vector quantisation at two levels, behind a temporal encoder",
-            "HVQ, AAAI 2025",
-            (HvqSettings,),
-            restore_hvq,
-            slow=True,
-        )
-    },
-)
+EXTENSION = Extension(decoders=[Hvq])

@@ -10,22 +10,25 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from rgwot.blocks import Block, Positive
+from rgwot.blocks import Positive
 from rgwot.config.extensions import Extension
-from rgwot.config.methods import Family, Loss
+from rgwot.config.methods import Family
 from rgwot.losses.interface import PairBatch, accurate
+from rgwot.losses.settings import Loss
 from rgwot.transport.costs import squared_distance
 
 
-class SoftDtwSettings(Block):
-    """Soft dynamic time warping, the loss `soft_dtw` (peers 10)."""
+class SoftDtw(Loss):
+    """Soft dynamic time warping (peers 10)."""
 
-    BLOCK = "soft_dtw"
+    NAME = "soft_dtw"
+    FUNCTION = "lav:align_soft_dtw"
+    SOURCE = "LAV"
 
     gamma: Positive = Field(0.1, description="smoothing, in units of squared distance; LAV")
 
 
-def align_soft_dtw(batch: PairBatch, settings: SoftDtwSettings) -> Tensor:
+def align_soft_dtw(batch: PairBatch, settings: SoftDtw) -> Tensor:
     """Return the loss of soft dynamic time warping (LAV; peers 10), (P,)."""
     return soft_dtw_loss(batch.x, batch.y, gamma=settings.gamma)
 
@@ -150,12 +153,12 @@ def _up(values: Tensor) -> Tensor:
 
 
 EXTENSION = Extension(
-    losses={"soft_dtw": Loss(align_soft_dtw, "soft dynamic time warping", "LAV", (SoftDtwSettings,))},
+    losses=[SoftDtw],
     methods=(
         Family(
             "lav",
             "soft dynamic time warping and C-IDM",
-            overrides={
+            sets={
                 "loss.alignment": "soft_dtw",
                 "cidm.beta": 0.5 / 32,  # 0.5 in LAV, which also divides C-IDM by N
                 "cidm.unit": "native_frames",

@@ -27,20 +27,22 @@ from pydantic import Field
 from torch import Tensor
 
 from rgwot.baselines.kantorovich import inter_video_loss
-from rgwot.blocks import Block, NonNegative, Positive
+from rgwot.blocks import NonNegative, Positive
 from rgwot.config.extensions import Extension
-from rgwot.config.methods import Family, Loss
+from rgwot.config.methods import Family
 from rgwot.losses.interface import PairBatch, accurate
-from rgwot.losses.settings import PairPlanSettings
+from rgwot.losses.settings import PairPlan
 from rgwot.transport.costs import cosine_cost
 from rgwot.transport.fused_gromov_wasserstein import where_state
 from rgwot.transport.matching import alignment_cost, real_frames
 
 
-class PartialSettings(Block):
-    """Fused partial transport and contrast between videos, the loss `partial`; all defaults are ours."""
+class Partial(PairPlan):
+    """Fused partial transport and contrast between the videos; all defaults are ours."""
 
-    BLOCK = "partial"
+    NAME = "partial"
+    FUNCTION = "remap:align_partial"
+    SOURCE = "REMAP; our reconstruction"
 
     tau_m: Positive = Field(0.5, description="weight of the marginals")
     lambda_s: NonNegative = Field(1.0, description="weight of the smoothness along both videos")
@@ -105,7 +107,7 @@ def chain_laplacian(n: int, *, virtual: bool = False, device: torch.device | Non
     return torch.nn.functional.pad(step.T @ step, (1, 0, 1, 0)) if virtual else step.T @ step
 
 
-def solve_partial(cost: Tensor, ot: PairPlanSettings, partial: PartialSettings) -> PartialResult:
+def solve_partial(cost: Tensor, settings: Partial) -> PartialResult:
     r"""Find a stationary point of F (module docstring) for uniform p and q, from T = p q^T.
 
     Mirror descent: each step takes the quadratic terms as linear and adds s KL(T || T_k), which leaves an unbalanced
@@ -117,28 +119,27 @@ def solve_partial(cost: Tensor, ot: PairPlanSettings, partial: PartialSettings) 
     ----------
     cost : Tensor, shape (B, N, M)
         Cost, the virtual row and column included.
-    ot
+    settings
         Settings ``alpha`` and ``epsilon``, weights in units of the cost; ``virtual``, by which the first row and column
         stand for the virtual frame (``cost``) or not; at most ``max_iterations`` steps. A problem has converged if its
         stationarity is at most the square root of ``tolerance``: F depends on stationarity in second order, and
         ``tolerance`` is that of F relative to epsilon.
-    partial
-        Settings ``tau_m`` and ``lambda_s``, weights in units of the cost, and ``b``.
+        ``tau_m`` and ``lambda_s``, weights in units of the cost, and ``b``.
     """
-    virtual = ot.virtual == "cost"
+    virtual = settings.virtual == "cost"
     with torch.no_grad(), torch.autocast(device_type=cost.device.type, enabled=False):
         n, m = (size - virtual for size in cost.shape[1:])
         problem = _PartialProblem(
-            cost=(1 - ot.alpha) * cost.double(),
-            x=laplace_kernel(n, partial.b, virtual=virtual, device=cost.device),
-            y=laplace_kernel(m, partial.b, virtual=virtual, device=cost.device),
-            x_chain=partial.lambda_s * chain_laplacian(n, virtual=virtual, device=cost.device),
-            y_chain=partial.lambda_s * chain_laplacian(m, virtual=virtual, device=cost.device),
-            alpha=ot.alpha,
-            epsilon=ot.epsilon,
-            tau_m=partial.tau_m,
+            cost=(1 - settings.alpha) * cost.double(),
+            x=laplace_kernel(n, settings.b, virtual=virtual, device=cost.device),
+            y=laplace_kernel(m, settings.b, virtual=virtual, device=cost.device),
+            x_chain=settings.lambda_s * chain_laplacian(n, virtual=virtual, device=cost.device),
+            y_chain=settings.lambda_s * chain_laplacian(m, virtual=virtual, device=cost.device),
+            alpha=settings.alpha,
+            epsilon=settings.epsilon,
+            tau_m=settings.tau_m,
         )
-        return _descend(problem, ot.max_iterations, ot.tolerance**0.5)
+        return _descend(problem, settings.max_iterations, settings.tolerance**0.5)
 
 
 class _PartialState(NamedTuple):
@@ -236,8 +237,7 @@ def _descend(problem: _PartialProblem, max_iterations: int, limit: float) -> Par
 def align_frames_partially(
     x: Tensor,
     y: Tensor,
-    ot: PairPlanSettings,
-    partial: PartialSettings,
+    settings: Partial,
     x_positions: Tensor | None = None,
     y_positions: Tensor | None = None,
 ) -> Tensor:
@@ -247,15 +247,15 @@ def align_frames_partially(
     returns the weights, (B, N, M).
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
-        cost = alignment_cost(x, y, ot.rho, ot.zeta, ot.virtual, x_positions, y_positions)
-        return real_frames(solve_partial(cost, ot, partial).plan, ot.virtual, ot.zeta, x.dtype)
+        cost = alignment_cost(x, y, settings.rho, settings.zeta, settings.virtual, x_positions, y_positions)
+        return real_frames(solve_partial(cost, settings).plan, settings.virtual, settings.zeta, x.dtype)
 
 
-def align_partial(batch: PairBatch, ot: PairPlanSettings, partial: PartialSettings) -> Tensor:
+def align_partial(batch: PairBatch, settings: Partial) -> Tensor:
     """Fused partial transport and contrast between videos (REMAP, our reconstruction; peers 1), (P,)."""
-    positions = batch.prior_positions(ot.prior_time)
-    weights = align_frames_partially(batch.x.detach(), batch.y.detach(), ot, partial, *positions)
-    return remap_loss(batch.x, batch.y, weights, lambda_c=partial.lambda_c)
+    positions = batch.prior_positions(settings.prior_time)
+    weights = align_frames_partially(batch.x.detach(), batch.y.detach(), settings, *positions)
+    return remap_loss(batch.x, batch.y, weights, lambda_c=settings.lambda_c)
 
 
 def remap_loss(x: Tensor, y: Tensor, weights: Tensor, *, lambda_c: float) -> Tensor:
@@ -289,19 +289,12 @@ def remap_loss(x: Tensor, y: Tensor, weights: Tensor, *, lambda_c: float) -> Ten
 
 
 EXTENSION = Extension(
-    losses={
-        "partial": Loss(
-            align_partial,
-            "fused partial transport and contrast between the videos",
-            "REMAP; our reconstruction",
-            (PairPlanSettings, PartialSettings),
-        )
-    },
+    losses=[Partial],
     methods=(
         Family(
             "remap",
             "fused partial transport; our reconstruction, without the paper's second version",
-            overrides={"loss.alignment": "partial"},
+            sets={"loss.alignment": "partial"},
         ),
     ),
 )

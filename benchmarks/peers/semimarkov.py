@@ -12,9 +12,9 @@ from scipy.spatial.distance import cdist
 from scipy.stats import poisson
 
 from rgwot.config.extensions import Extension
-from rgwot.config.methods import Decoder
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import kmeans
+from rgwot.keysteps.settings import Clustering
 from rgwot.timing import runs
 
 ROUNDS = 20
@@ -148,7 +148,7 @@ def _follow(model: SemiMarkov, x: Array, lengths: Sequence[int]) -> list[NDArray
     ]
 
 
-def decode_semimarkov(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
+def decode_semimarkov(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
     """Fit a hidden semi-Markov model and label every video by its most likely segmentation: the decoder ``semimarkov``.
 
     From the k-means clusters of the directions x / |x|, segmentation of all videos and estimation of the model take
@@ -173,20 +173,20 @@ def decode_semimarkov(frames: Frames, K: int, generator: np.random.Generator) ->
     return Decoded(np.concatenate(videos), facts={"semimarkov": facts}, learned=learned)
 
 
-def restore_semimarkov(learned: Learned, K: int) -> Predict:
+def restore_semimarkov(learned: Learned, K: int, settings: Clustering) -> Predict:
     """Label other videos by their most likely segmentation under the same model."""
     model = SemiMarkov(**{**learned, "variance": float(learned["variance"])})  # type: ignore[arg-type]
     return lambda others: Decoded(np.concatenate(_follow(model, directions(others.x), others.lengths)))
 
 
-EXTENSION = Extension(
-    decoders={
-        "semimarkov": Decoder(
-            decode_semimarkov,
-            "a hidden semi-Markov model, key steps in any order",
-            "ours; a textbook model",
-            restore=restore_semimarkov,
-            slow=True,
-        )
-    }
-)
+class SemiMarkovDecoder(Clustering):
+    """A hidden semi-Markov model, key steps in any order."""
+
+    NAME = "semimarkov"
+    FUNCTION = decode_semimarkov
+    RESTORE = restore_semimarkov
+    SOURCE = "ours; a textbook model"
+    SLOW = True
+
+
+EXTENSION = Extension(decoders=[SemiMarkovDecoder])

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.config.extensions import Extension
-from rgwot.config.methods import Decoder
 from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.settings import Clustering
 from rgwot.runtime.errors import RgwotError
 
 COMPONENTS = 10
@@ -27,7 +27,7 @@ ROUNDS = 30
 """Rounds, at most."""
 
 
-def decode_ticc(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
+def decode_ticc(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
     """Cluster windows by their sparse inverse covariances: the decoder ``ticc``.
 
     Embeddings are reduced to `COMPONENTS`, scaled so that the first has a standard deviation of 1. Borders between
@@ -68,6 +68,12 @@ def _filled(labels: NDArray[np.int64], T: int) -> NDArray[np.int64]:
     return labels[nearer].astype(np.int64)
 
 
-EXTENSION = Extension(
-    decoders={"ticc": Decoder(decode_ticc, "sparse inverse covariances of windows", "TICC, Hallac et al., KDD 2017")}
-)
+class Ticc(Clustering):
+    """Sparse inverse covariances of windows."""
+
+    NAME = "ticc"
+    FUNCTION = decode_ticc
+    SOURCE = "TICC, Hallac et al., KDD 2017"
+
+
+EXTENSION = Extension(decoders=[Ticc])

@@ -11,9 +11,9 @@ from scipy.sparse.csgraph import connected_components
 
 from rgwot.baselines.graph import means_of
 from rgwot.config.extensions import Extension
-from rgwot.config.methods import Decoder
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import kmeans, nearest_centre
+from rgwot.keysteps.settings import Clustering
 
 BLOCK = 1024
 
@@ -110,7 +110,7 @@ def merged(
     return labels
 
 
-def decode_twfinch(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
+def decode_twfinch(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
     """Segment every video by itself, then cluster the segments' means over all videos: the decoder ``twfinch``.
 
     The method labels single videos, and labels of two videos have nothing to do with each other. For several, the means
@@ -126,7 +126,7 @@ def decode_twfinch(frames: Frames, K: int, generator: np.random.Generator) -> De
     return Decoded(clusters.labels[labels], facts={"twfinch": facts}, learned={"centres": clusters.centres})
 
 
-def restore_twfinch(learned: Learned, K: int) -> Predict:
+def restore_twfinch(learned: Learned, K: int, settings: Clustering) -> Predict:
     """Segment every other video by itself, and label its segments by the nearest mean."""
 
     def predict(others: Frames) -> Decoded:
@@ -147,13 +147,13 @@ def _segments(frames: Frames, K: int) -> tuple[NDArray[np.int64], NDArray[np.flo
     return labels, directions(means_of(np.asarray(frames.x, dtype=np.float64), labels))
 
 
-EXTENSION = Extension(
-    decoders={
-        "twfinch": Decoder(
-            decode_twfinch,
-            "first neighbours in looks and time, joined video by video",
-            "TW-FINCH, Sarfraz et al., CVPR 2021",
-            restore=restore_twfinch,
-        )
-    }
-)
+class TwFinch(Clustering):
+    """First neighbours in looks and time, joined video by video."""
+
+    NAME = "twfinch"
+    FUNCTION = decode_twfinch
+    RESTORE = restore_twfinch
+    SOURCE = "TW-FINCH, Sarfraz et al., CVPR 2021"
+
+
+EXTENSION = Extension(decoders=[TwFinch])

@@ -7,14 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from asot import RELEASED, TEMPERATURE, AsotSettings, counted_frames, labelled, learn, restore_asot
+from asot import RELEASED, TEMPERATURE, Asot, counted_frames, labelled, learn
 from pydantic import Field
 from torch import Tensor
 from torch.nn import functional as F
 
-from rgwot.blocks import Block, NonNegative
+from rgwot.blocks import NonNegative
 from rgwot.config.extensions import Extension
-from rgwot.config.methods import Decoder
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.losses.cross_entropy import alignment_loss
 from rgwot.runtime.limits import one_thread
@@ -31,10 +30,13 @@ PUBLISHED: Mapping[str, Any] = {
 }
 
 
-class VasotSettings(Block):
-    """Settings of `vasot` in addition to those of `asot` (peers 3)."""
+class Vasot(Asot):
+    """ASOT, with the alignment loss of pairs of videos added (peers 3)."""
 
-    BLOCK = "vasot"
+    NAME = "vasot"
+    FUNCTION = "vasot:decode_vasot"
+    SOURCE = "VASOT, ICCV 2025"
+    SETS = PUBLISHED
 
     beta: NonNegative = Field(1.0, description="weight of the alignment loss; VASOT")
     column: Literal["first", "last"] = Field(
@@ -46,7 +48,7 @@ ZETA = 0.5
 """Cost of the virtual frame; published."""
 
 
-def align(x: Tensor, y: Tensor, block: AsotSettings, column: str) -> Tensor:
+def align(x: Tensor, y: Tensor, block: Asot, column: str) -> Tensor:
     """Return the alignment loss of the frames (N, D) and (M, D) drawn of two videos, a scalar.
 
     A plan by the 25 x 1 solver (methods 3.4) with the constants of the segmentation, a virtual row in front, and the
@@ -74,41 +76,25 @@ def align(x: Tensor, y: Tensor, block: AsotSettings, column: str) -> Tensor:
     return alignment_loss(x[None], y[None], weights, TEMPERATURE, symmetric=False).sum() * (len(x) / counted[0])
 
 
-def decode_vasot(
-    frames: Frames, K: int, generator: np.random.Generator, block: AsotSettings, own: VasotSettings
-) -> Decoded:
+def decode_vasot(frames: Frames, K: int, generator: np.random.Generator, settings: Vasot) -> Decoded:
     """Learn an embedding and centres from segmentation and alignment, and label as ASOT: the decoder ``vasot``.
 
     A single video has nothing to be aligned with, and is segmented as by ``asot``.
     """
 
     def alignment(x: Tensor, y: Tensor) -> Tensor:
-        return own.beta * align(x, y, block, own.column)
+        return settings.beta * align(x, y, settings, settings.column)
 
     with one_thread():
-        learned, losses = learn(frames, K, block, generator, alignment if own.beta else None)
+        learned, losses = learn(frames, K, settings, generator, alignment if settings.beta else None)
     return labelled(learned, losses, frames, K, "vasot")
 
 
-EXTENSION = Extension(
-    decoders={
-        "vasot": Decoder(
-            decode_vasot,
-            "ASOT, with the alignment loss of pairs of videos added",
-            "VASOT, ICCV 2025",
-            (AsotSettings, VasotSettings),
-            restore_asot,
-            slow=True,
-            overrides=PUBLISHED,
-        ),
-        "vasot-released": Decoder(
-            decode_vasot,
-            "VASOT with a slip of its code, which drops the wrong column, and with what the code does to videos",
-            "VASOT, ICCV 2025",
-            (AsotSettings, VasotSettings),
-            restore_asot,
-            slow=True,
-            overrides={**PUBLISHED, **RELEASED, "asot.start": "random", "vasot.column": "last"},
-        ),
-    },
-)
+class VasotReleased(Vasot):
+    """VASOT with a slip of its code, which drops the wrong column, and with what the code does to videos."""
+
+    NAME = "vasot-released"
+    SETS = {**PUBLISHED, **RELEASED, "asot.start": "random", "vasot.column": "last"}
+
+
+EXTENSION = Extension(decoders=[Vasot, VasotReleased])

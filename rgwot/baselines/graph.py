@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from rgwot.baselines.settings import GraphSettings
+from rgwot.baselines.settings import Graph
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned, VideoFeatures, spatial_means, unit_rows
 from rgwot.runtime.errors import RgwotError, optional
 
@@ -143,9 +143,7 @@ def node_vectors(paths: NDArray[np.int64], D: int, window: int, epochs: int, see
     return vectors
 
 
-def node_embeddings(
-    x: NDArray[np.float32], edges: csr_array, settings: GraphSettings, seed: int
-) -> NDArray[np.float32]:
+def node_embeddings(x: NDArray[np.float32], edges: csr_array, settings: Graph, seed: int) -> NDArray[np.float32]:
     """Embed the nodes of a graph with features x (C, F): by Node2Vec, or by the mean of a node and its neighbours.
 
     The embeddings (C, D) have norm 1 in both cases.
@@ -158,7 +156,7 @@ def node_embeddings(
     return unit_rows(node_vectors(paths, settings.D, settings.window, settings.epochs, number))
 
 
-def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: GraphSettings) -> EmbedVideo:
+def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: Graph) -> EmbedVideo:
     """Build the graph of the videos and return the function that embeds them; samples get the embedding of their clip.
 
     Other videos, such as held-out ones, have no nodes. Their clips are embedded by the clips of the graph to which they
@@ -201,7 +199,7 @@ def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: GraphSetting
     return Fitted(embed, learned)
 
 
-def restore_graph(learned: Learned, settings: GraphSettings) -> EmbedVideo:
+def restore_graph(learned: Learned, settings: Graph) -> EmbedVideo:
     """Return the function that embeds the clips of other videos by the nearest clips of the graph."""
     from threadpoolctl import threadpool_limits
 
@@ -215,7 +213,7 @@ def restore_graph(learned: Learned, settings: GraphSettings) -> EmbedVideo:
 
 
 def _of_samples(
-    video: _Clips, embedding: NDArray[np.float32], similarity: NDArray[np.float64], limit: Any, settings: GraphSettings
+    video: _Clips, embedding: NDArray[np.float32], similarity: NDArray[np.float64], limit: Any, settings: Graph
 ) -> Embedded:
     """Give samples the embedding of their clip (C, D); clips with a similarity (C,) below the limit are background."""
     background = (similarity < limit)[video.of_sample] if settings.background else None
@@ -227,7 +225,7 @@ def _clips(store: VideoFeatures, clip_s: float) -> _Clips:
 
 
 def _beside(
-    x: NDArray[np.float32], clips: NDArray[np.float32], nodes: NDArray[np.float32], settings: GraphSettings
+    x: NDArray[np.float32], clips: NDArray[np.float32], nodes: NDArray[np.float32], settings: Graph
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """Return embeddings of the clips x (C, F) of a new video, and their mean cosine to the nearest ``clips``."""
     nearest, similarity = most_similar(x, clips, settings.neighbours)

@@ -26,7 +26,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from rgwot.baselines.settings import KantorovichLossSettings, KantorovichTransportSettings
+from rgwot.baselines.settings import Kantorovich
 from rgwot.losses.interface import PairBatch, accurate
 from rgwot.transport.costs import add_virtual_frame, squared_distance
 
@@ -108,9 +108,7 @@ def match_prior(nearest: Tensor, m: int, phi: Tensor, *, density: Density) -> tu
     return prior, mixed(1 / (temporal**2 + 1), 1 / (optimal**2 + 1))
 
 
-def kantorovich_match(
-    x: Tensor, y: Tensor, phi: Tensor, ot: KantorovichTransportSettings, loss: KantorovichLossSettings
-) -> tuple[Tensor, Tensor]:
+def kantorovich_match(x: Tensor, y: Tensor, phi: Tensor, settings: Kantorovich) -> tuple[Tensor, Tensor]:
     r"""Match the frames of pairs of videos by Kantorovich transport with priors (module docstring).
 
     The cost is :math:`D_{ij} = |x_i - y_j|^2`, with zeta for the virtual frame. The problem is solved in
@@ -122,9 +120,9 @@ def kantorovich_match(
         Embeddings of the two videos of each pair, in order of time.
     phi : Tensor, shape (B,)
         Share of the temporal prior; see `temporal_share`.
-    ot, loss
-        ``ot`` has ``zeta``, in units of the cost, ``sinkhorn`` and ``last``; ``loss`` has ``prior``, ``lambda1``, which
-        is multiplied by N + M, and ``lambda2``, which is multiplied by N M / 4.
+    settings
+        ``zeta``, in units of the cost, ``sinkhorn``, ``last`` and ``prior``; ``lambda1``, which is multiplied by N + M,
+        and ``lambda2``, which is multiplied by N M / 4.
 
     Returns
     -------
@@ -136,11 +134,11 @@ def kantorovich_match(
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
         real = squared_distance(x.double(), y.double())
         n, m = real.shape[1:]
-        cost = add_virtual_frame(real, ot.zeta)
-        prior, moment = match_prior(real.argmin(2), m, phi.to(x.device), density=loss.prior)
-        log_kernel = prior.log() + (loss.lambda1 * (n + m) * moment - cost) / (loss.lambda2 * n * m / 4)
+        cost = add_virtual_frame(real, settings.zeta)
+        prior, moment = match_prior(real.argmin(2), m, phi.to(x.device), density=settings.prior)
+        log_kernel = prior.log() + (settings.lambda1 * (n + m) * moment - cost) / (settings.lambda2 * n * m / 4)
         log_kernel = log_kernel.clamp(*(math.log(bound) for bound in KERNEL_RANGE))
-        plan = kantorovich_plan(log_kernel, ot.sinkhorn, ot.last)
+        plan = kantorovich_plan(log_kernel, settings.sinkhorn, settings.last)
         return plan, (log_kernel.exp() * cost)[:, 1:, 1:]
 
 
@@ -185,16 +183,14 @@ def _density(u: Tensor, density: Density) -> Tensor:
     return torch.exp(-u / PRIOR_SCALE) / (2 * PRIOR_SCALE)
 
 
-def align_kantorovich(batch: PairBatch, ot: KantorovichTransportSettings, loss: KantorovichLossSettings) -> Tensor:
+def align_kantorovich(batch: PairBatch, settings: Kantorovich) -> Tensor:
     """Return the loss of transport with a prior and contrast in and between videos (VAVA, OPEL; methods 4.5), (P,)."""
-    phi = temporal_share(batch.iterations + loss.count_from, loss.phi_rate)
-    plan, score = kantorovich_match(batch.x.detach(), batch.y.detach(), phi, ot, loss)
-    return vava_loss(batch.x, batch.y, plan, score, ot.zeta, loss)
+    phi = temporal_share(batch.iterations + settings.count_from, settings.phi_rate)
+    plan, score = kantorovich_match(batch.x.detach(), batch.y.detach(), phi, settings)
+    return vava_loss(batch.x, batch.y, plan, score, settings)
 
 
-def vava_loss(
-    x: Tensor, y: Tensor, plan: Tensor, score: Tensor, zeta: float, settings: KantorovichLossSettings
-) -> Tensor:
+def vava_loss(x: Tensor, y: Tensor, plan: Tensor, score: Tensor, settings: Kantorovich) -> Tensor:
     r"""Return the loss of VAVA, or with weighted negatives that of OPEL, for every pair of videos.
 
     .. math:: L = \tfrac12 (C(X) + C(Y)) + \frac{\langle T, D\rangle}{N' M' \cdot N M} + \lambda_c L_{inter}
@@ -212,11 +208,9 @@ def vava_loss(
         Embeddings of the second video of each pair.
     plan, score
         From `kantorovich_match`.
-    zeta : float
-        Cost of the virtual frame, as in the matching.
     settings
-        ``window`` and ``weighted_negatives`` (see `intra_video_loss`), and ``lambda_c``, the weight of the contrast
-        between the videos.
+        ``zeta``, the cost of the virtual frame; ``window`` and ``weighted_negatives`` (see `intra_video_loss`), and
+        ``lambda_c``, the weight of the contrast between the videos.
 
     Returns
     -------
@@ -226,7 +220,7 @@ def vava_loss(
     with torch.autocast(device_type=x.device.type, enabled=False):
         x, y, plan = accurate(x, y, plan)
         distance = squared_distance(x, y)
-        transport = (plan * add_virtual_frame(distance, zeta)).sum((1, 2)) / ((n + 1) * (m + 1))
+        transport = (plan * add_virtual_frame(distance, settings.zeta)).sum((1, 2)) / ((n + 1) * (m + 1))
         of_x, of_y = (intra_video_loss(video, settings.window, settings.weighted_negatives) for video in (x, y))
         inter = inter_video_loss(distance / x.shape[2], score)
         return (of_x + of_y) / 2 + transport / (n * m) + settings.lambda_c * inter

@@ -14,11 +14,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from rgwot.baselines.settings import RegressionSettings
+from rgwot.baselines.settings import Regression
 from rgwot.embedding.encoder import Network, seeded
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned, VideoFeatures, spatial_means
 from rgwot.embedding.sampler import draw_videos
-from rgwot.embedding.settings import DrawnVideosSettings
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import one_thread
 from rgwot.runtime.progress import Progress
@@ -70,7 +69,7 @@ def with_weights(network: Network, weights: Mapping[str, NDArray[Any]]) -> Netwo
     return network.eval()
 
 
-def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed: int) -> TimeRegressor:
+def train_regressor(x: Tensor, times: Tensor, settings: Regression, seed: int) -> TimeRegressor:
     """Minimise sum (predicted - true)^2 over batches of shuffled frames by Adam; its rate drops tenfold per 30 epochs.
 
     The loss is the sum, not the mean, as in the public code: Adam's weight decay is coupled, and would weigh 256 times
@@ -103,15 +102,13 @@ def train_regressor(x: Tensor, times: Tensor, settings: RegressionSettings, seed
     return model.eval()
 
 
-def fit_regression(
-    stores: Sequence[VideoFeatures], seed: int, settings: RegressionSettings, drawn: DrawnVideosSettings
-) -> EmbedVideo:
+def fit_regression(stores: Sequence[VideoFeatures], seed: int, settings: Regression) -> EmbedVideo:
     """Train on the videos, or on ``data.n_train`` of them drawn from the seed; return the function that embeds videos.
 
     Features are used unchanged, or standardised within their video (``regression.standardise``). Training and
     embedding use one thread, because the number of threads changes rounding.
     """
-    n_train = drawn.n_train
+    n_train = settings.data.n_train
     if n_train is not None and n_train > len(stores):
         raise RgwotError(f"data.n_train: found {n_train}, expected at most the {len(stores)} videos with features")
     if n_train is not None:
@@ -123,13 +120,13 @@ def fit_regression(
     return Fitted(_embedded_by(model, settings), weights_of(model))
 
 
-def restore_regression(learned: Learned, settings: RegressionSettings, drawn: DrawnVideosSettings) -> EmbedVideo:
+def restore_regression(learned: Learned, settings: Regression) -> EmbedVideo:
     """Return the function that embeds videos by the learned network."""
     model = seeded(0, lambda: TimeRegressor(learned["first.weight"].shape[1], settings.E, seed=0))
     return _embedded_by(with_weights(model, learned), settings)
 
 
-def _embedded_by(model: TimeRegressor, settings: RegressionSettings) -> EmbedVideo:
+def _embedded_by(model: TimeRegressor, settings: Regression) -> EmbedVideo:
     def embed(store: VideoFeatures) -> Embedded:
         with one_thread(), torch.inference_mode():
             return Embedded(model.embed(torch.from_numpy(_read(store, settings))).numpy())
@@ -137,6 +134,6 @@ def _embedded_by(model: TimeRegressor, settings: RegressionSettings) -> EmbedVid
     return embed
 
 
-def _read(store: VideoFeatures, settings: RegressionSettings) -> NDArray[np.float32]:
+def _read(store: VideoFeatures, settings: Regression) -> NDArray[np.float32]:
     means = spatial_means(store)
     return standardised(means) if settings.standardise else means

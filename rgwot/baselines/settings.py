@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rgwot.blocks import Block, Count, NonNegative, Positive
-from rgwot.keysteps.settings import RestartSettings
-from rgwot.losses.settings import SoftmaxSettings, VirtualFrameSettings
+from rgwot.blocks import Count, NonNegative, Positive
+from rgwot.embedding.settings import DrawnVideosSettings, Embedding
+from rgwot.keysteps.settings import Clustering
+from rgwot.losses.settings import Softmax, VirtualFrame
 
 
-class TccSettings(SoftmaxSettings):
-    """Temporal cycle consistency, `tcc` (methods 4.2)."""
+class Tcc(Softmax):
+    """Temporal cycle consistency (methods 4.2)."""
+
+    NAME = "tcc"
+    BLOCK = "loss"
+    FUNCTION = "rgwot.baselines.tcc:align_tcc"
+    SOURCE = "TCC"
 
     lambda_v: NonNegative = Field(1e-3, description="weight of the log variance of tcc; TCC's code")
     distance: Literal["squared", "elementwise"] = Field(
@@ -21,10 +27,29 @@ class TccSettings(SoftmaxSettings):
     )
 
 
-class KantorovichLossSettings(Block):
-    """Transport with a prior on the matches, `kantorovich` (methods 4.5 to 4.7)."""
+class KantorovichTransport(VirtualFrame):
+    """The transport of `kantorovich` (methods 4.5 to 4.7)."""
 
-    BLOCK: ClassVar[str] = "loss"
+    BLOCK = "ot"
+
+    sinkhorn: Literal["pot", "batched"] = Field(
+        "pot",
+        description="kantorovich: the passes of the methods, by POT per pair; batched: as many as it takes to converge",
+    )
+    last: Literal["rows", "columns"] = Field(
+        "rows",
+        description="kantorovich: side scaled last, whose sums are exact: rows, 21 passes (VAVA), or columns, 20 and a "
+        "half (OPEL)",
+    )
+
+
+class Kantorovich(KantorovichTransport):
+    """Transport with a prior on the matches, contrast within and between videos (methods 4.5 to 4.7)."""
+
+    NAME = "kantorovich"
+    BLOCK = "loss"
+    FUNCTION = "rgwot.baselines.kantorovich:align_kantorovich"
+    SOURCE = "VAVA, OPEL"
 
     prior: Literal["gaussian", "laplace"] = Field(
         "gaussian", description="kantorovich: density of the prior on the matches; VAVA, or laplace (OPEL)"
@@ -44,24 +69,16 @@ class KantorovichLossSettings(Block):
     lambda_c: NonNegative = Field(1e-4, description="kantorovich: weight of the contrast between the videos; VAVA")
 
 
-class KantorovichTransportSettings(VirtualFrameSettings):
-    """The transport of `kantorovich` (methods 4.5 to 4.7)."""
+class Regression(Embedding):
+    """A network that predicts relative time, continuous temporal embedding (methods 4.9)."""
 
-    sinkhorn: Literal["pot", "batched"] = Field(
-        "pot",
-        description="kantorovich: the passes of the methods, by POT per pair; batched: as many as it takes to converge",
-    )
-    last: Literal["rows", "columns"] = Field(
-        "rows",
-        description="kantorovich: side scaled last, whose sums are exact: rows, 21 passes (VAVA), or columns, 20 and a "
-        "half (OPEL)",
-    )
+    NAME = "cte"
+    BLOCK = "regression"
+    FUNCTION = "rgwot.baselines.regression:fit_regression"
+    RESTORE = "rgwot.baselines.regression:restore_regression"
+    SOURCE = "Kukleva et al., CVPR 2019"
 
-
-class RegressionSettings(Block):
-    """Continuous temporal embedding, `cte`: regression on relative time (methods 4.9)."""
-
-    BLOCK: ClassVar[str] = "regression"
+    data: DrawnVideosSettings = DrawnVideosSettings()
 
     E: Count = Field(200, description="units of the second layer, the first has 2E; 200 for YouTube, 20 for Breakfast")
     epochs: Count = Field(90, description="passes over the frames; 90 for YouTube, 60 for Breakfast")
@@ -71,10 +88,15 @@ class RegressionSettings(Block):
     standardise: bool = Field(False, description="features of mean 0 and deviation 1 in every video; Breakfast: true")
 
 
-class GraphSettings(Block):
-    """The graph of a task's clips, `unitygraph` and `gpl`; our reading of the abstract (methods 4.8)."""
+class Graph(Embedding):
+    """The graph of a task's clips; our reading of the abstract (methods 4.8)."""
 
-    BLOCK: ClassVar[str] = "graph"
+    NAME = "gpl"
+    BLOCK = "graph"
+    FUNCTION = "rgwot.baselines.graph:fit_graph"
+    RESTORE = "rgwot.baselines.graph:restore_graph"
+    SOURCE = "Bansal et al., WACV 2024; our reading of the abstract"
+    SEVERAL = True
 
     clip_s: Positive = Field(1.0, description="length of a clip, a node, in seconds; about 32 frames at 30 fps")
     neighbours: Count = Field(5, description="spatial edges of a clip: to the most similar clips of other videos")
@@ -91,22 +113,42 @@ class GraphSettings(Block):
     )
 
 
-class SubsetSettings(RestartSettings):
-    """Representatives among k-means centres, `subset` (methods 5.3)."""
+class Subset(Clustering):
+    """K representatives among k-means centres (methods 5.3)."""
+
+    NAME = "subset"
+    FUNCTION = "rgwot.baselines.subset:decode_subset"
+    RESTORE = "rgwot.baselines.subset:restore_subset"
+
+    restarts: Count = Field(4, description="starts, of which the best is kept; original: 50")
 
     centres: Count | None = Field(
-        None, description="subset: k-means centres of which K are selected; null: K, which is k-means; original: 30"
+        None, description="k-means centres of which K are selected; null: K, which is k-means; original: 30"
     )
 
 
-class ViterbiSettings(Block):
-    """Clusters in one order for all videos, `viterbi` (methods 4.9)."""
+class Spectral(Clustering):
+    """Spectral clustering with the affinity of HiERO."""
 
-    BLOCK: ClassVar[str] = "decode"
+    NAME = "spectral"
+    FUNCTION = "rgwot.baselines.spectral:decode_spectral"
+    RESTORE = "rgwot.baselines.spectral:restore_spectral"
+    SOURCE = "HiERO"
+    SLOW = True
+
+
+class Viterbi(Clustering):
+    """Clusters in one order for all videos, as in CTE (methods 4.9)."""
+
+    NAME = "viterbi"
+    FUNCTION = "rgwot.baselines.viterbi:decode_viterbi"
+    RESTORE = "rgwot.baselines.viterbi:restore_viterbi"
+    SOURCE = "Kukleva et al., CVPR 2019"
+    SLOW = True
 
     background: Annotated[float, Field(gt=0, lt=100)] | None = Field(
-        None, description="viterbi: percentile of likelihoods below which a frame is background; YouTube 75; null: none"
+        None, description="percentile of likelihoods below which a frame is background; YouTube 75; null: none"
     )
     stride: Count = Field(
-        2, description="viterbi with background: of every video, k-means sees each stride-th sample; public code"
+        2, description="with background: of every video, k-means sees each stride-th sample; public code"
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.baselines.settings import Spectral
 from rgwot.keysteps.fuzzy_cmeans import centred
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import decode_kmeans, kmeans, nearest_centre, restore_kmeans
@@ -74,7 +75,7 @@ def spectral_map(landmarks: NDArray[Any], K: int, seed: int) -> _SpectralMap:
     return _SpectralMap(np.asarray(landmarks, dtype=np.float64), psi, eigenvalues)
 
 
-def decode_spectral(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
+def decode_spectral(frames: Frames, K: int, generator: np.random.Generator, settings: Spectral) -> Decoded:
     """Cluster a graph of all samples: the decoder ``spectral``, which has no settings but K.
 
     k-means in the K leading eigenvectors of the affinity. The matrix has T^2 entries, so of more than 2,000 samples
@@ -84,7 +85,7 @@ def decode_spectral(frames: Frames, K: int, generator: np.random.Generator) -> D
     """
     x = frames.x
     if K < 2 or len(x) <= K + 1 or not centred(x)[0].any():
-        return decode_kmeans(frames, K, generator)
+        return decode_kmeans(frames, K, generator, settings)
     chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), LANDMARKS)).round().astype(np.int64))
     embedding = spectral_map(x[chosen], K, int(generator.integers(2**31 - 1)))
     clusters = kmeans(embedding.coordinates, K, generator)
@@ -97,9 +98,9 @@ def decode_spectral(frames: Frames, K: int, generator: np.random.Generator) -> D
     return Decoded(labels, facts={"spectral": facts}, learned=learned)
 
 
-def restore_spectral(learned: Learned, K: int) -> Predict:
+def restore_spectral(learned: Learned, K: int, settings: Spectral) -> Predict:
     """Return the function that places other samples among the landmarks and labels them by the nearest mean."""
     if "landmarks" not in learned:
-        return restore_kmeans(learned, K)
+        return restore_kmeans(learned, K, settings)
     embedding = _SpectralMap(learned["landmarks"], learned["coordinates"], learned["eigenvalues"])
     return lambda others: Decoded(nearest_centre(embedding.place(others.x), learned["centres"]))

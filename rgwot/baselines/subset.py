@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from rgwot.baselines.settings import SubsetSettings
+from rgwot.baselines.settings import Subset
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans, nearest_centre
 from rgwot.runtime.errors import RgwotError
@@ -46,13 +46,13 @@ def select(similarity: NDArray[Any], R: int) -> list[int]:
     return chosen
 
 
-def decode_subset(frames: Frames, K: int, generator: np.random.Generator, settings: SubsetSettings) -> Decoded:
+def decode_subset(frames: Frames, K: int, generator: np.random.Generator, settings: Subset) -> Decoded:
     """Label every sample by the best of K representatives chosen among M centres: the decoder ``subset``.
 
-    k-means with M = ``decode.centres`` clusters gives the centres; the similarity of centre and sample is minus their
+    k-means with M = ``settings.centres`` clusters gives the centres; the similarity of centre and sample is minus their
     distance. With M = K all centres are chosen, and the labels are the same as with the decoder ``kmeans``. RGWOT's
     configuration, which requests 15 representatives of 7 centres, also chooses all. The original has
-    ``decode.centres=30``, ``decode.restarts=50`` and K = 15.
+    ``centres=30``, ``restarts=50`` and K = 15.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def decode_subset(frames: Frames, K: int, generator: np.random.Generator, settin
     M = settings.centres or K
     if M < K:
         raise RgwotError(
-            f"decode.centres: found {M}, expected at least K = {K}, because K of these centres are selected"
+            f"subset.centres: found {M}, expected at least K = {K}, because K of these centres are selected"
         )
     centres = kmeans(frames.x, M, generator, restarts=settings.restarts).centres
     # Sorted into the order of k-means's clusters, so that choosing all centres changes no label.
@@ -78,6 +78,6 @@ def decode_subset(frames: Frames, K: int, generator: np.random.Generator, settin
     return Decoded(labels, facts={"subset": facts}, learned={"representatives": representatives})
 
 
-def restore_subset(learned: Learned, K: int, settings: SubsetSettings) -> Predict:
+def restore_subset(learned: Learned, K: int, settings: Subset) -> Predict:
     """Return the function that labels samples of other videos by the nearest representative."""
     return lambda others: Decoded(nearest_centre(others.x, learned["representatives"]))

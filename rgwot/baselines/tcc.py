@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rgwot.baselines.settings import TccSettings
+from rgwot.baselines.settings import Tcc
 from rgwot.losses.interface import PairBatch, accurate
 
 # A cycle that comes back to a single frame has no variance, and its error would be divided by 0. The floor is the
@@ -13,12 +13,12 @@ from rgwot.losses.interface import PairBatch, accurate
 VARIANCE_FLOOR = 1e-6
 
 
-def align_tcc(batch: PairBatch, settings: TccSettings) -> Tensor:
+def align_tcc(batch: PairBatch, settings: Tcc) -> Tensor:
     """Return the loss of temporal cycle consistency (TCC, CnC; methods 4.2), (P,)."""
     return tcc_loss(batch.x, batch.y, *batch.shares, settings)
 
 
-def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, settings: TccSettings) -> Tensor:
+def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, settings: Tcc) -> Tensor:
     r"""Regress the time to which the cycle of every frame through the other video returns.
 
     For frame i of U with embedding u_i and time s_i, against the frames v_j of V:
@@ -61,7 +61,7 @@ def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, settings: T
         return (directions[0] + directions[1]) / 2
 
 
-def matches(u: Tensor, v: Tensor, settings: TccSettings) -> Tensor:
+def matches(u: Tensor, v: Tensor, settings: Tcc) -> Tensor:
     """Soft neighbours a of every u_i among the v_j: (P, N, D), (P, M, D) to (P, N, M), rows of sum 1.
 
     a is the softmax over j of -|u_i - v_j|^2 / (D tau), in which |u_i|^2 cancels; or the same of another distance.
@@ -94,7 +94,7 @@ def elementwise_distance(u: Tensor, v: Tensor) -> Tensor:
     return (norms[:, None, :] - 2 * u @ v.transpose(1, 2)).clamp_min(0)
 
 
-def cycle_error(neighbours: Tensor, u: Tensor, times: Tensor, settings: TccSettings) -> Tensor:
+def cycle_error(neighbours: Tensor, u: Tensor, times: Tensor, settings: Tcc) -> Tensor:
     """Return the variance-aware squared error (P, N) of the time to which the soft neighbour of every frame returns.
 
     ``neighbours`` and ``u`` have shape (P, N, D); ``times`` (P, N) are the times of u.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
-from rgwot.baselines.settings import ViterbiSettings
+from rgwot.baselines.settings import Viterbi
 from rgwot.keysteps.interface import NO_CLUSTER, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans
 
@@ -107,15 +107,15 @@ def ordered_path(log_likelihoods: NDArray[Any]) -> NDArray[np.int64]:
     return labels
 
 
-def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, settings: ViterbiSettings) -> Decoded:
+def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, settings: Viterbi) -> Decoded:
     """Cluster, order the clusters in time, and force every video through them: the decoder ``viterbi``.
 
     k-means over the samples; the clusters are numbered by the mean relative time of their samples and become one
     Gaussian each; every video follows its best path (`ordered_path`). So all videos have one order, and no step is left
     out or repeated.
 
-    With ``decode.background`` q, k-means and the Gaussians see samples 0, s, 2s... of every video, s =
-    ``decode.stride``. The limit of a cluster is a percentile of the likelihoods of all T samples under it: the one at
+    With ``settings.background`` q, k-means and the Gaussians see samples 0, s, 2s... of every video, s =
+    ``settings.stride``. The limit of a cluster is a percentile of the likelihoods of all T samples under it: the one at
     index floor(q T / 100), from 0, in ascending order. A sample below the limits of all clusters is background, and
     the path goes through the others.
     """
@@ -135,7 +135,7 @@ def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, setti
     return Decoded(labels, facts={"viterbi": facts}, learned=learned)
 
 
-def restore_viterbi(learned: Learned, K: int, settings: ViterbiSettings) -> Predict:
+def restore_viterbi(learned: Learned, K: int, settings: Viterbi) -> Predict:
     """Return the function that labels other videos with the learned clusters, in the learned order."""
     gaussians = Gaussians(learned["means"], learned["factors"], learned["times"])
     return lambda others: Decoded(_follow(gaussians.log_likelihoods(others.x), others.lengths, learned["limits"]))

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot import __version__, paths
+from rgwot.blocks import validated
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, LIKENESS, MODEL, Bundle, read_bundle
 from rgwot.bundles.learned import LearnedResult
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS, readable
-from rgwot.config.experiments import split_id
+from rgwot.config.experiments import decoder_of, family_of, split_id
 from rgwot.config.methods import DECODERS, FAMILIES
-from rgwot.config.settings import Settings, validated
 from rgwot.datasets.arrays import OPENERS
 from rgwot.datasets.names import stem_of, video_id
 from rgwot.datasets.pairing import stem
@@ -228,12 +228,13 @@ def restore(bundle: Bundle) -> tuple[LearnedResult, EmbedVideo, Predict]:
                 f"{bundle.path}: was made with {name!r}, a method or decoder that is unknown here; load its extension; "
                 f"{nearest(name, entries)}"
             )
-    settings = validated(Settings, facts.settings, f"{bundle.path}: settings")
+    where = f"{bundle.path}: settings"
     model = _model(bundle) if MODEL in bundle.parts else None
     learned = LearnedResult(
         name=str(bundle.path),
         run=facts.run,
-        settings=settings,
+        method=family_of(facts.method).embedding.of(facts.settings, where),
+        rule=decoder_of(facts.decoder).of(facts.settings, where),
         features=facts.features,
         features_fps=facts.features_fps,
         K=facts.K,

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from rgwot import __version__, paths
-from rgwot.blocks import Block
-from rgwot.config.settings import describe
+from rgwot.blocks import Block, describe
 from rgwot.paths import Run, name_of
 from rgwot.procedure import Procedure
 from rgwot.reporting.names import LONGEST

@@ -11,21 +11,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rgwot.blocks import validated
 from rgwot.bundles.file import FeatureKind
 from rgwot.bundles.likeness import FAR, far_from, likeness
 from rgwot.columns import COUNTS, SHOWS
-from rgwot.config.experiments import family_of, split_id
-from rgwot.config.methods import DECODERS, EMBEDDING_KINDS
-from rgwot.config.settings import Settings, validated
 from rgwot.datasets.arrays import check_columns
 from rgwot.datasets.settings import ImportSettings
 from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo, EmbedVideo, Fitted, Learned
+from rgwot.embedding.settings import Embedding
 from rgwot.features.index import common_attributes
 from rgwot.features.store import IMPORTER, FeatureStore
 from rgwot.keysteps.decode import Labelling, labelling_of
 from rgwot.keysteps.extended import restored
 from rgwot.keysteps.interface import Predict
 from rgwot.keysteps.ordering import KeySteps
+from rgwot.keysteps.settings import Decoder
 from rgwot.paths import STORE, Run
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.jobs import check_rule
@@ -48,8 +48,8 @@ class LearnedResult:
     ----------
     name
         What to call it in errors, such as the path of a bundle.
-    run, settings
-        Method, decoder and seed; the settings that embedding and decoder read.
+    run, method, rule
+        Ids of method and decoder, with the seed; method and decoder with their settings.
     features, features_fps
         The kind of features, and their rate per second.
     K, time, surplus
@@ -67,7 +67,8 @@ class LearnedResult:
 
     name: str
     run: Run
-    settings: Settings
+    method: Embedding
+    rule: Decoder
     features: FeatureKind
     features_fps: float
     K: int
@@ -82,8 +83,7 @@ class LearnedResult:
     def rules(self) -> tuple[EmbedVideo, Predict]:
         """Return the function that embeds other videos, and the one that labels their samples."""
         if self.model is None:
-            entry = EMBEDDING_KINDS[family_of(self.run.method).embedding]
-            embed = entry.bound(self.settings, entry.restore)(self.embedding)
+            embed = self.method.restored(self.embedding)
         else:
             import torch
 
@@ -91,9 +91,7 @@ class LearnedResult:
 
             # The workflow uses one thread; more threads would round differently.
             embed = embed_by_model(self.model, self.features_fps, torch.device("cpu"), 1)
-        decoder = DECODERS[split_id(self.run.decoder)[0]]
-        restore = decoder.bound(self.settings, decoder.restore)
-        return embed, restored(restore, self.decoder, self.K, time=self.time, surplus=self.surplus)
+        return embed, restored(self.rule.restored, self.decoder, self.K, time=self.time, surplus=self.surplus)
 
     def labelling(self, predict: Predict, video: EmbeddedVideo) -> Labelling:
         """Return the labels of a video, with fixed clusters."""
@@ -184,7 +182,8 @@ class LearnedResult:
 def learned_result(
     *,
     run: Run,
-    settings: Settings,
+    method: Embedding,
+    rule: Decoder,
     stores: Sequence[FeatureStore],
     embedded: EmbeddedTask,
     embedding: EmbedVideo,
@@ -210,7 +209,7 @@ def learned_result(
     check_rule(run.decoder)
     if key_steps.learned is None:
         raise RgwotError(
-            f"decoder {split_id(run.decoder)[0]!r}: found no rule for other videos, expected two videos or more, and a "
+            f"decoder {rule.NAME!r}: found no rule for other videos, expected two videos or more, and a "
             "decoder that returns what it learned (`Decoded.learned`)"
         )
     if model is None and not isinstance(embedding, Fitted):
@@ -234,7 +233,8 @@ def learned_result(
     return LearnedResult(
         name="what was learned",
         run=run,
-        settings=settings,
+        method=method,
+        rule=rule,
         features=kind,
         features_fps=embedded.features_fps,
         K=K,

@@ -7,25 +7,25 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, LIKENESS, MODEL, PROCEDURE_FILE, bundle_bytes, packed
 from rgwot.bundles.learned import LearnedResult, learned_result, training_labels
-from rgwot.config.experiments import split_id
-from rgwot.config.settings import Settings
+from rgwot.config.settings import merged
 from rgwot.embedding.interface import EmbeddedTask, EmbedVideo
+from rgwot.embedding.settings import Embedding
 from rgwot.features.index import open_stores
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps.ordering import KeySteps
+from rgwot.keysteps.settings import Decoder, Numbered
 from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.records import read_annotations, read_diagnostics, read_segments
 from rgwot.reporting.names import label_names, names_of, read_names
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import remake, replacing
 from rgwot.stages.decode import decode_task, given_of
-from rgwot.stages.embed import fit_of, read_embeddings
+from rgwot.stages.embed import fit, read_embeddings
 from rgwot.study.jobs import check_rule
 
 log = logging.getLogger(__name__)
@@ -44,16 +44,16 @@ def make_bundle(
     run: Run,
     dataset: str,
     task: str,
-    settings: Settings,
-    blocks: Mapping[str, Mapping[str, Any]],
+    method: Embedding,
+    rule: Decoder,
     names_yaml: Path | None = None,
     annotations_csv: Path | None = None,
 ) -> float:
     """Write the bundle of a result.
 
     The decoder is run again on the stored embeddings with the same seed, and an embedding without an encoder is fitted
-    again to the features. Both must reproduce the result, otherwise no bundle is written. ``blocks`` are the
-    blocks of ``settings`` to store in the file.
+    again to the features. Both must reproduce the result, otherwise no bundle is written. ``method`` and ``rule``
+    are method and decoder with their settings.
 
     Returns the share of the samples for which the rule for other videos gives the key step of the result.
 
@@ -71,7 +71,7 @@ def make_bundle(
     learned_from = [stores[video] for video in embedded.part(held_out=False)]
     model = None
     if model_path is None:
-        embedding = fit_of(run.method, settings)(learned_from, run.seed)
+        embedding = fit(method, learned_from, run.seed)
     else:
         import torch
 
@@ -82,11 +82,12 @@ def make_bundle(
         embedding = embed_by_model(model, learned_from[0].fps, torch.device("cpu"), 1)
     _check_embedding(embedding, embedded, learned_from, embeddings_zarr)
     diagnostics = read_diagnostics(segments_csv.with_name(name_of(DIAGNOSTICS)))
-    chosen = settings.model_copy(update={"decode": settings.decode.model_copy(update={"K": diagnostics["K"]})})
+    if isinstance(rule, Numbered):
+        rule = rule.model_copy(update={"K": diagnostics["K"]})
     given = None
     if annotations_csv is not None:
         given = given_of(embedded, read_annotations(annotations_csv, background=True))
-    key_steps = decode_task(embedded, split_id(run.decoder)[0], chosen, run.seed, alone=False, given=given)
+    key_steps = decode_task(embedded, rule, run.seed, alone=False, given=given)
     stored = dict(list(segments[segments["scope"] == "task"].groupby("video")))
     for video, segments_here in key_steps.segments["task"].items():
         if video not in stored or not np.array_equal(segments_here, stored[video][list(segments_here.columns)]):
@@ -96,7 +97,8 @@ def make_bundle(
             )
     learned = learned_result(
         run=run,
-        settings=settings,
+        method=method,
+        rule=rule,
         stores=list(stores.values()),
         embedded=embedded,
         embedding=embedding,
@@ -108,7 +110,6 @@ def make_bundle(
         learned,
         dataset=dataset,
         task=task,
-        blocks=blocks,
         embedded=embedded,
         key_steps=key_steps,
         names=label_names(diagnostics) | names_of(read_names(names_yaml), str(run), segments).names,
@@ -124,7 +125,6 @@ def write_bundle(
     *,
     dataset: str,
     task: str,
-    blocks: Mapping[str, Mapping[str, Any]],
     embedded: EmbeddedTask,
     key_steps: KeySteps,
     names: Mapping[int, str],
@@ -151,7 +151,7 @@ def write_bundle(
         "K": learned.K,
         "time": learned.time,
         "surplus": learned.surplus,
-        "settings": blocks,
+        "settings": merged(learned.method.by_block(), learned.rule.by_block()),
         "features": learned.features,
         "features_fps": learned.features_fps,
         "names": names,

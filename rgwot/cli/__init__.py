@@ -13,8 +13,9 @@ import click
 
 from rgwot import __version__
 from rgwot.cli import results, study, window
-from rgwot.runtime.errors import RgwotError, extras, one_line
+from rgwot.runtime.errors import RgwotError, extras, nearest, one_line
 from rgwot.study.script import messages
+from rgwot.study.shipped import TARGETS
 
 #: The command and a short help text of every verb.
 VERBS: dict[str, tuple[click.Command, str]] = {
@@ -52,11 +53,23 @@ def main() -> None:
 
 
 class _InOrder(click.Group):
-    """A command group that lists its commands in the order of their definition."""
+    """A command group that lists its commands in the order of their definition, and suggests the nearest one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
         return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is asked for; suggest the nearest command or target."""
+        near = nearest(args[0], [*self.commands, *TARGETS])
+        for target in TARGETS:
+            if near == f"did you mean {target!r}?":
+                ctx.fail(f"No such command {args[0]!r}. Did you mean 'rgwot run {target}'?")
+        if args[0] not in self.commands and args[0].lower() in self.commands:
+            ctx.fail(f"No such command {args[0]!r}. {near.capitalize()}")
+        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

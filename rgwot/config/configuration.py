@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PlainSerializer, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from rgwot.blocks import Block
+from rgwot.blocks import Block, flatten, validated
 from rgwot.config.extensions import load_extensions
-from rgwot.config.settings import Settings, flatten, validated
+from rgwot.config.settings import checked, owners
 from rgwot.datasets import registry
 from rgwot.datasets.settings import EITHER, FEATURES_ALONE, LAYOUTS, REMOVED, ImportedFeatures, LayoutOptions
 from rgwot.runtime.errors import RgwotError, nearest
@@ -49,8 +49,11 @@ class SynthSettings(Block):
         return self
 
 
-def _given(settings: Settings) -> dict[str, Any]:
-    return settings.model_dump(by_alias=True, exclude_unset=True, mode="json")
+def _checked(content: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    try:
+        return checked(content)
+    except RgwotError as error:
+        raise ValueError(str(error)) from None
 
 
 class DatasetSettings(LayoutOptions):
@@ -75,8 +78,8 @@ class DatasetSettings(LayoutOptions):
     )
     tasks: tuple[str, ...] | None = Field(None, description="only these tasks; default: all of the dataset")
     synth: SynthSettings | None = Field(None, description="the workflow renders the dataset from these settings")
-    settings: Annotated[Settings, PlainSerializer(_given)] = Field(
-        Settings(), description="blocks of this file that differ for this dataset"
+    settings: Annotated[dict[str, Any], AfterValidator(_checked)] = Field(
+        {}, description="blocks of this file that differ for this dataset"
     )
 
     @field_validator("layout")
@@ -124,7 +127,7 @@ class DatasetSettings(LayoutOptions):
     @property
     def changed(self) -> dict[str, Any]:
         """The settings that differ for the dataset, by dotted key."""
-        return flatten(_given(self.settings))
+        return flatten(self.settings)
 
     def options(self) -> dict[str, Any]:
         """Return the options of the layout as plain values."""
@@ -148,8 +151,8 @@ class PageSettings(Block):
     names: str = Field("names", description="folder of files with names of key steps: names/{dataset}/{task}.yaml")
 
 
-class Config(Settings):
-    """The whole of ``config.yaml``."""
+class Config(Block):
+    """The whole of ``config.yaml``; ``blocks`` are the blocks of settings, without defaults."""
 
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0, 1, 2), min_length=1, description="each seed is a run")
     on_bad_video: Literal["fail", "skip"] = Field(
@@ -161,6 +164,7 @@ class Config(Settings):
     datasets: dict[str, DatasetSettings] = Field(default_factory=dict, description="datasets by id")
     page: PageSettings = Field(PageSettings(), description="the page of a task")
     extensions: tuple[str, ...] = Field((), description="Python files that add methods (rgwot.config.extensions)")
+    blocks: dict[str, dict[str, Any]] = Field(default_factory=dict, exclude=True)
 
     @field_validator("seeds")
     @classmethod
@@ -237,7 +241,15 @@ def load_config(content: Mapping[str, Any], where: str = "config.yaml") -> Confi
         load_extensions(files)
     except RgwotError as error:
         raise RgwotError(f"{where}: {error}") from None
-    return validated(Config, dict(content), where)
+    known, others = owners(), set(Config.model_fields) - {"blocks"}
+    for name in content:
+        if name not in known and name not in others:
+            raise RgwotError(f"{where}: unknown key {name!r}; {nearest(str(name), [*others, *known])}")
+    try:
+        blocks = checked({name: keys for name, keys in content.items() if name in known})
+    except RgwotError as error:
+        raise RgwotError(f"{where}: {error}") from None
+    return validated(Config, {**{name: content[name] for name in content if name in others}, "blocks": blocks}, where)
 
 
 def read_files(paths: Iterable[Path]) -> dict[str, Any]:

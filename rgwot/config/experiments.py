@@ -1,48 +1,34 @@
-"""Experiment ids: ``base[@key=value[,key=value...]]`` for methods and for decoders, and the settings they stand for.
+"""Experiment ids: ``base[@key=value[,key=value...]]`` for methods and for decoders, and the models they stand for.
 
-An experiment has one canonical id, so it has one path and is computed once: symbols replace dotted keys, keys are in
-alphabetical order, numbers are printed as Python prints them, and a key that changes nothing on any dataset is dropped.
+An experiment has one canonical id, so it has one path and is computed once: a key of the model itself has no block,
+symbols replace dotted keys, keys are in alphabetical order, numbers are printed as Python prints them, a key that
+changes nothing on any dataset is dropped, and the settings of a named method have its name.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
+from rgwot.blocks import Block, Blocks, Model, flatten, join_id, nested, value_text
 from rgwot.config.configuration import Config, load_config
-from rgwot.config.methods import DECODERS, FAMILIES, LOSSES, NAME_PATTERN, Family, moved, without_effect
-from rgwot.config.settings import EXECUTION, Settings, build, defaults, flatten, known_blocks
-from rgwot.keysteps.settings import LABELLED, resolved_K
+from rgwot.config.methods import DECODERS, FAMILIES, NAME_PATTERN, Family
+from rgwot.config.settings import EXECUTION, defaults, merged, owners
+from rgwot.embedding.settings import Embedding, SplitSettings, moved
+from rgwot.evaluation import EvaluationSettings
+from rgwot.features.settings import FeatureSettings
+from rgwot.keysteps.settings import LABELLED, Decoder, Labelled, Numbered, resolved_K
 from rgwot.paths import Run
 from rgwot.runtime.errors import RgwotError, nearest
 
-SYMBOLS: Mapping[str, str] = {
-    "alpha": "ot.alpha",
-    "epsilon": "ot.epsilon",
-    "rho": "ot.rho",
-    "r": "ot.r",
-    "zeta": "ot.zeta",
-    "tau": "loss.tau",
-    "beta": "cidm.beta",
-    "lambda": "cidm.lambda",
-    "sigma": "cidm.sigma",
-    "N": "train.N",
-    "c": "encoder.c",
-    "D": "encoder.D",
-    "K": "decode.K",
-    "m": "decode.m",
-    "n": "labelled.n",
-    "draw": "labelled.draw",
-    "extra": "labelled.extra",
-}
-SHORT: Mapping[str, str] = {dotted: symbol for symbol, dotted in SYMBOLS.items()}
-# Keys of every method, even without training: which videos are scored, and which a clustering may see.
+Settings = TypeVar("Settings", bound=Block)
+
 SPLIT = "data.split"
-SPLIT_KEYS = (SPLIT, "data.holdout", "data.split_by", "data.split_seed")
 ID = re.compile(rf"(?P<base>{NAME_PATTERN.pattern})(@(?P<keys>[^/]+))?")
 VALUE = re.compile(r"[A-Za-z0-9_.+-]+")
 
@@ -75,9 +61,29 @@ def split_id(text: str) -> tuple[str, dict[str, str]]:
     return match["base"], keys
 
 
-def join_id(base: str, keys: Mapping[str, str]) -> str:
-    """Return an id, with keys sorted by code point (upper case first)."""
-    return base + ("@" + ",".join(f"{key}={keys[key]}" for key in sorted(keys)) if keys else "")
+def decoder_of(decoder: str) -> type[Decoder]:
+    """Return the class of the decoder behind an id; RgwotError if there is none of this name."""
+    base = split_id(decoder)[0]
+    if base not in DECODERS:
+        raise RgwotError(f"decoder {decoder!r}: unknown base {base!r}; {nearest(base, DECODERS)}")
+    return DECODERS[base]
+
+
+def parsed(text: str) -> Model:
+    """Return the model of a text, with defaults for keys that it does not name.
+
+    >>> from rgwot.keysteps.settings import Graphcut
+    >>> parsed("graphcut@K=5,pairwise=4") == Graphcut(K=5, pairwise=4), str(Graphcut(K=5, pairwise=4))
+    (True, 'graphcut@K=5,pairwise=4')
+    """
+    base, written = split_id(text)
+    family = FAMILIES.get(base)
+    kind: type[Model] = family.embedding if family else decoder_of(text)
+    sets = family.sets if family else kind.SETS
+    keys = _keys(text, kind, written)
+    model = kind.of(merged(nested(sets), nested(keys)), f"experiment {text!r}")
+    _refuse_unknown(text, model, keys)
+    return model
 
 
 def with_labelled(decoder: str) -> str:
@@ -88,39 +94,50 @@ def with_labelled(decoder: str) -> str:
     """
     if decoder.startswith(f"{LABELLED}@") or not re.search(rf"[@,]{LABELLED}\.", decoder):
         return decoder
-    _, written = split_id(decoder)
-    dotted = {key: value for key, value in written.items() if DECODERS[LABELLED].takes(key)}
-    return join_id(LABELLED, {SHORT.get(key, key): value for key, value in dotted.items() if value != "all"})
+    known, (_, written) = flatten(Labelled().by_block()), split_id(decoder)
+    keys = {Labelled.short_key(key): value for key, value in written.items() if key in known and value != "all"}
+    return join_id(LABELLED, keys)
+
+
+def present(text: str) -> str:
+    """Return how an id of an earlier version is spelt now; other ids do not change.
+
+    >>> present("consensus@decode.time=0,decode.surplus=2"), present("whitened@whiten.D=4"), present("rgwot@alpha=0.5")
+    ('consensus@surplus=2,time=0', 'whitened@D=4', 'rgwot@alpha=0.5')
+    """
+    base, keys = split_id(with_labelled(text))
+    kind = FAMILIES[base].embedding if base in FAMILIES else DECODERS.get(base)
+    return text if kind is None else join_id(base, {kind.short_key(kind.full_key(key)): keys[key] for key in keys})
 
 
 def replaced_settings(method: str, decoder: str, written: Mapping[str, Any]) -> list[str]:
     """Return a line for each written setting (by dotted key) that the method or decoder replaces, with the id to use.
 
     >>> replaced_settings("rgwot-plus", "consensus", {"decode.time": 0.0, "decode.K": 5})
-    ['decode.time: found 0, but rgwot-plus sets it to auto; expected it in the id, as in consensus@decode.time=0']
+    ['decode.time: found 0, but rgwot-plus sets it to auto; expected it in the id, as in consensus@time=0']
     """
-    (base, by_method), (rule, by_decoder) = split_id(method), split_id(decoder)
-    family = FAMILIES[base]
-    sets = [(base, *item) for item in family.overrides.items()]
-    sets += [(rule, *item) for item in DECODERS[rule].overrides.items()]
-    named = {SYMBOLS.get(key, key) for key in (*by_method, *by_decoder)}
-    lines = []
-    for who, key, value_set in sets:
-        of_method, of_decoder = family.takes(key), DECODERS[rule].takes(key)
-        if key in written and written[key] != value_set and key not in named and (of_method or of_decoder):
+    family, rule, lines = family_of(method), decoder_of(decoder), []
+    models = {text: parsed(text) for text in (decoder, method)}
+    for who, key, value_set in (
+        *((family.name, *item) for item in family.sets.items()), *((rule.NAME, *item) for item in rule.SETS.items())
+    ):  # fmt: skip
+        text = next((text for text, model in models.items() if key in flatten(model.by_block())), None)
+        if text is None or key not in written or written[key] == value_set:
+            continue
+        (base, keys), short = split_id(text), models[text].short_key(key)
+        if models[text].full_key(short) not in {models[text].full_key(name) for name in keys}:
             value, default = value_text(written[key]), value_text(value_set)
-            keys = {**(by_decoder if of_decoder else by_method), SHORT.get(key, key): value}
             lines.append(
                 f"{key}: found {value}, but {who} sets it to {default}; expected it in the id, as in "
-                f"{join_id(rule if of_decoder else base, keys)}"
+                f"{join_id(base, {**keys, short: value})}"
             )
     return lines
 
 
 class Experiments:
-    """The experiments of one configuration: canonical ids and resolved settings.
+    """The experiments of one configuration: canonical ids and resolved models.
 
-    Precedence: defaults < ``config.yaml`` < ``datasets.<name>.settings`` < family < keys of the id. The
+    Precedence: defaults < ``config.yaml`` < ``datasets.<name>.settings`` < family < decoder < keys of the id. The
     settings that define a family take precedence over the configuration: with another beta in ``config.yaml``, ``vaot``
     still has none, and a window in seconds for some dataset does not replace the 300 frames of ``rgwot-parity``. Only
     an id can override them.
@@ -128,152 +145,146 @@ class Experiments:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        shipped = defaults()
-        mine = flatten(config.model_dump(by_alias=True, include=set(known_blocks())))
-        #: Settings of the configuration that differ from the defaults, by dotted key.
-        self.changed = {key: value for key, value in mine.items() if value != shipped[key]}
-        self._per_dataset = {name: entry.changed for name, entry in config.datasets.items()}
         # The distinct changes that datasets make: two ids are one experiment if their settings agree after each of
         # these changes.
-        different = {json.dumps(values, sort_keys=True): values for values in self._per_dataset.values()}
-        self._changes = tuple(different.values()) or ({},)
-        self._base_values = cache(self._base_values_of)
+        different = {json.dumps(entry.settings, sort_keys=True): entry.settings for entry in config.datasets.values()}
+        self._changes: tuple[Blocks, ...] = tuple(different.values()) or ({},)
         self.method = cache(self._method)
         self.decoder = cache(self._decoder)
-        self.settings = cache(self._settings)
-        #: The same by dotted key.
-        self.values = cache(lambda *experiment: flatten(self.settings(*experiment).model_dump(by_alias=True)))
+        self.embedding = cache(self._embedding)
+        self.decoding = cache(self._decoding)
+        self.common = cache(self._common)
 
     def _method(self, text: str) -> str:
         """Return the canonical spelling of a method id."""
-        base, written = split_id(text)
-        family = family_of(text)
-        allowed = [key for key in defaults() if key in SPLIT_KEYS or (family.takes(key) and key not in EXECUTION)]
-        if not family.trained and set(written) - set(allowed):
-            raise RgwotError(f"method {text!r}: {base} trains no encoder; it takes only the keys {', '.join(allowed)}")
-        values = self._values(text, written, allowed, family)
-        base_values = self._base_values(family.name)
-        meant = [{**base, **values} for base in base_values]
-        _refuse_unused_split(text, values, base_values)
-        if family.trained:
-            _refuse_unread(text, values, meant)
-        # Of all spellings of the same settings, the canonical one has the fewest keys and, on a tie, the family listed
-        # first: rgwot@beta=0 is vaot, vaot@beta=0.03125 is rgwot.
-        spellings = []
-        for candidate in FAMILIES.values():
-            if candidate.embedding == family.embedding:
-                differing = {*candidate.overrides, *family.overrides, *values}
-                keys = _keys_between(self._base_values(candidate.name), meant, allowed, differing, family.trained)
-                spellings += [(candidate.name, keys)] if keys is not None else []
-        name, keys = min(spellings, key=lambda spelling: len(spelling[1]))
-        return join_id(name, _spelt(keys))
+        family, (base, written) = family_of(text), split_id(text)
+        keys = _keys(text, family.embedding, written)
+        meant, plain = self._embeddings(family, keys, f"experiment {text!r}"), self._embeddings(family)
+        _refuse_unknown(text, meant[0], keys)
+        _refuse_unused_split(text, keys, plain)
+        # Settings that a family has by name have its name: rgwot@beta=0 is vaot.
+        spellings = [(base, _needed(keys, meant, plain))]
+        for other in FAMILIES.values():
+            if other.embedding is family.embedding and _of_decoders(other) == _of_decoders(family):
+                fewer = _needed(keys, meant, self._embeddings(other))
+                if self._embeddings(other, fewer) == meant:
+                    spellings.append((other.name, fewer))
+        name, needed = min(spellings, key=lambda spelling: len(spelling[1]))
+        return _spelt(name, meant[0], needed)
 
     def _decoder(self, text: str, method: str) -> str:
         """Return the canonical spelling of a decoder id under a method."""
-        base, written = split_id(text)
-        if base not in DECODERS:
-            raise RgwotError(f"decoder {text!r}: unknown base {base!r}; {nearest(base, DECODERS)}")
-        family = family_of(self.method(method))
-        if DECODERS[base].trivial != (family.name == "none"):
-            fitting = [name for name, decoder in DECODERS.items() if decoder.trivial == (family.name == "none")]
+        kind, family = decoder_of(text), family_of(self.method(method))
+        if (family.name == "none") != kind.TRIVIAL:
+            fitting = [name for name, decoder in DECODERS.items() if (family.name == "none") == decoder.TRIVIAL]
             raise RgwotError(
                 f"decoder {text!r}: does not fit method {family.name!r}; expected one of {', '.join(fitting)}"
             )
-        if not DECODERS[base].trivial and (meant := with_labelled(text)) != text:
-            raise RgwotError(f"decoder {text!r}: {base} does not learn from annotated videos; expected {meant!r}")
-        allowed = [key for key in defaults() if DECODERS[base].takes(key)]
-        values = self._values(text, written, allowed, family)
-        candidates = [{**values, **DECODERS[base].overrides} for values in self._base_values(family.name)]
-        return join_id(
-            base,
-            _spelt({k: value for k, value in values.items() if any(candidate[k] != value for candidate in candidates)}),
-        )
+        if not kind.TRIVIAL and (meant_text := with_labelled(text)) != text:
+            raise RgwotError(
+                f"decoder {text!r}: {kind.NAME} does not learn from annotated videos; expected {meant_text!r}"
+            )
+        keys = _keys(text, kind, split_id(text)[1])
+        layers = [
+            merged(self.config.blocks, change, nested(family.sets), nested(kind.SETS)) for change in self._changes
+        ]
+        plain = [kind.of(layer) for layer in layers]
+        meant = [kind.of(merged(layer, nested(keys)), f"experiment {text!r}") for layer in layers]
+        _refuse_unknown(text, meant[0], keys)
+        return _spelt(kind.NAME, meant[0], _needed(keys, meant, plain))
 
-    def _settings(self, method: str, decoder: str | None, dataset: str) -> Settings:
-        """Return the settings of an experiment on a dataset."""
-        base, written = split_id(self.method(method))
-        values = {**defaults(), **self.changed, **self._per_dataset.get(dataset, {}), **FAMILIES[base].overrides}
-        named, changed = split_id(decoder) if decoder else ("", {})
-        values |= DECODERS[named].overrides if named else {}
-        for part in (written, changed):
-            values |= {SYMBOLS.get(key, key): _parse(value) for key, value in part.items()}
-        return build(values, f"{method}/{decoder}" if decoder else method)
+    def _embeddings(self, family: Family, keys: Mapping[str, Any] | None = None, where: str = "") -> list[Embedding]:
+        """Return the embedding of a family for each of the different changes that datasets make."""
+        layers = (self.config.blocks, nested(family.sets), nested(keys or {}))
+        return [
+            family.embedding.of(merged(layers[0], change, *layers[1:]), where or family.name)
+            for change in self._changes
+        ]
 
-    def _base_values_of(self, family: str) -> list[dict[str, Any]]:
-        """Return the settings of a family, once for each of the different changes that datasets make."""
-        common, overrides = {**defaults(), **self.changed}, FAMILIES[family].overrides
-        return [{**common, **changes, **overrides} for changes in self._changes]
+    def _embedding(self, method: str, dataset: str) -> Embedding:
+        """Return the embedding of a method on a dataset."""
+        text = self.method(method)
+        family = family_of(text)
+        keys = _keys(text, family.embedding, split_id(text)[1])
+        return family.embedding.of(merged(*self._layers(dataset), nested(family.sets), nested(keys)), text)
 
-    def _values(self, text: str, written: Mapping[str, str], allowed: list[str], family: Family) -> dict[str, Any]:
-        valid_keys = {SHORT.get(key, key) for key in allowed} | set(allowed)
-        values: dict[str, Any] = {}
-        for key, value in written.items():
-            dotted = SYMBOLS.get(key, key)
-            if dotted not in allowed:
-                raise RgwotError(f"experiment {text!r}: unknown key {key!r}; {nearest(key, valid_keys)}")
-            if dotted in values:
-                raise RgwotError(f"experiment {text!r}: {key!r} and {SHORT[dotted]!r} are the same key")
-            values[dotted] = _parse(value)
-        whole = {**defaults(), **self.changed, **family.overrides, **values}
-        # YAML reads 1e-3 as a text; the validated settings have the number.
-        checked = flatten(build(whole, f"experiment {text!r}").model_dump(by_alias=True))
-        return {key: checked[key] for key in values}
+    def _decoding(self, method: str, decoder: str, dataset: str) -> Decoder:
+        """Return the decoder of an experiment on a dataset."""
+        family, text = family_of(self.method(method)), self.decoder(decoder, method)
+        kind = decoder_of(text)
+        sets, keys = (nested(family.sets), nested(kind.SETS)), nested(_keys(text, kind, split_id(text)[1]))
+        return kind.of(merged(*self._layers(dataset), *sets, keys), f"{method}/{text}")
 
+    def _common(self, kind: type[Settings], dataset: str) -> Settings:
+        """Return settings of a dataset that no method and no decoder changes."""
+        return kind.of(merged(*self._layers(dataset)))
 
-def _keys_between(
-    base_settings: Sequence[Mapping[str, Any]],
-    meant: Sequence[Mapping[str, Any]],
-    allowed: Sequence[str],
-    differing: Collection[str],
-    trained: bool,
-) -> dict[str, Any] | None:
-    """Return the keys that turn ``base_settings`` into the settings ``meant`` on every dataset, or None if none do.
+    def values(self, method: str, dataset: str) -> dict[str, Any]:
+        """Return the value that a method has for every dotted key, of other methods and of decoders, too."""
+        text = self.method(method)
+        family = family_of(text)
+        keys = _keys(text, family.embedding, split_id(text)[1])
+        return {**defaults(), **flatten(merged(*self._layers(dataset))), **family.sets, **keys}
 
-    Settings that the alignment loss of a ``trained`` method does not read may differ. Only the keys ``differing`` are
-    compared; the settings agree in all others.
-    """
-    keys: dict[str, Any] = {}
-    for key in (key for key in base_settings[0] if key in differing):
-        if any(
-            base[key] != settings[key] and not (trained and without_effect(key, settings["loss.alignment"]))
-            for base, settings in zip(base_settings, meant, strict=True)
-        ):
-            value = meant[0][key]
-            # An id has one value for all datasets, so it cannot express what only some datasets change.
-            if key not in allowed or any(settings[key] != value for settings in meant):
-                return None
-            keys[key] = value
-    return keys
+    def _layers(self, dataset: str) -> tuple[Blocks, Blocks]:
+        entry = self.config.datasets.get(dataset)
+        return self.config.blocks, entry.settings if entry else {}
 
 
-def _refuse_unused_split(text: str, written: Mapping[str, Any], keys: Sequence[Mapping[str, Any]]) -> None:
+def _of_decoders(family: Family) -> dict[str, Any]:
+    """Return what a family sets for decoders."""
+    own = flatten(family.embedding.of(nested(family.sets)).by_block())
+    return {key: value for key, value in family.sets.items() if key not in own}
+
+
+def _keys(text: str, kind: type[Model], written: Mapping[str, str]) -> dict[str, Any]:
+    """Return the written values by dotted key."""
+    values: dict[str, Any] = {}
+    for spelling, value in written.items():
+        key = kind.full_key(spelling)
+        if key in values:
+            raise RgwotError(f"experiment {text!r}: {spelling!r} and {kind.short_key(key)!r} are the same key")
+        values[key if "." in key else f".{key}"] = _parse(value)
+    return values
+
+
+def _refuse_unknown(text: str, model: Model, keys: Mapping[str, Any]) -> None:
+    """Raise RgwotError if an id has a key that the model does not have: a training would run twice."""
+    known = [key for key in flatten(model.by_block()) if key not in EXECUTION]
+    for key in keys:
+        if key not in known:
+            spelling = key.removeprefix(".")
+            choices = sorted({model.short_key(name) for name in known})
+            raise RgwotError(f"experiment {text!r}: unknown key {spelling!r}; {nearest(spelling, choices)}")
+
+
+def _needed(keys: Mapping[str, Any], meant: Sequence[Model], plain: Sequence[Model]) -> dict[str, Any]:
+    """Return the keys that change a value on some dataset."""
+    values, before = ([flatten(model.by_block()) for model in models] for models in (meant, plain))
+    return {
+        key: values[0][key]
+        for key in keys
+        if any(old.get(key) != new[key] for old, new in zip(before, values, strict=True))
+    }
+
+
+def _spelt(name: str, model: Model, keys: Mapping[str, Any]) -> str:
+    return join_id(name, {model.short_key(key): value_text(value) for key, value in keys.items()})
+
+
+def _refuse_unused_split(text: str, keys: Mapping[str, Any], plain: Sequence[Embedding]) -> None:
     """Raise RgwotError if an id has keys of the split, but nothing is split: an experiment would have two paths."""
-    if any(written.get(SPLIT, base[SPLIT]) != "all" for base in keys):
+    if any(keys.get(SPLIT, embedding.data.split) != "all" for embedding in plain):
         return
-    for key in SPLIT_KEYS[1:]:
-        if key in written and any(written[key] != base[key] for base in keys):
+    for name in SplitSettings.model_fields:
+        key = f"data.{name}"
+        if key != SPLIT and key in keys and any(keys[key] != getattr(embedding.data, name) for embedding in plain):
             raise RgwotError(f"experiment {text!r}: {key} has no effect without held-out videos; add {SPLIT}=holdout")
 
 
-def _refuse_unread(text: str, written: Mapping[str, Any], meant: Sequence[Mapping[str, Any]]) -> None:
-    """Raise RgwotError if an id has a key that its alignment loss does not read: a training would run twice."""
-    alignments = list(dict.fromkeys(settings["loss.alignment"] for settings in meant))
-    for key in written:
-        if all(without_effect(key, alignment) for alignment in alignments):
-            read = dict.fromkeys(key for alignment in alignments for key in LOSSES[alignment].dotted())
-            raise RgwotError(
-                f"experiment {text!r}: {key} has no effect with loss.alignment {' or '.join(alignments)}; expected "
-                f"keys that this loss reads ({', '.join(read) or 'none of ot and loss'}); leave this key out"
-            )
-
-
-def _spelt(values: Mapping[str, Any]) -> dict[str, str]:
-    return {SHORT.get(key, key): value_text(value) for key, value in values.items()}
-
-
 def _parse(value: str) -> Any:
-    if value in ("true", "false"):
-        return value == "true"
+    if value in ("true", "false", "null"):
+        return {"true": True, "false": False, "null": None}[value]
     for kind in (int, float):
         try:
             return kind(value)
@@ -282,37 +293,47 @@ def _parse(value: str) -> Any:
     return value
 
 
-def value_text(value: Any) -> str:
-    """Return a value as ids spell it: true and false, and whole numbers without ``.0``."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
-        return str(int(value))
-    return str(value)
+@dataclass(frozen=True)
+class Experiment:
+    """Canonical ids with the seed, and the models and settings behind them."""
+
+    run: Run
+    embedding: Embedding
+    decoder: Decoder
+    features: FeatureSettings
+    evaluation: EvaluationSettings
 
 
 def resolved(
-    method: str, decoder: str, K: int | str | None, settings: Mapping[str, Mapping[str, Any]] | None, seed: int
-) -> tuple[Run, Settings, Settings]:
-    """Return the canonical ids with the seed, and the settings of method and decoder, like the workflow."""
+    method: str | Embedding,
+    decoder: str | Decoder,
+    K: int | str | None,
+    settings: Mapping[str, Mapping[str, Any]] | None,
+    seed: int,
+) -> Experiment:
+    """Return an experiment on arrays, like the workflow; a method or decoder is an id or a model."""
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
         raise RgwotError(f"seed: found {seed!r}, expected a whole number, 0 or more")
     if settings is not None and not isinstance(settings, Mapping):
         raise RgwotError(f"settings: found {settings!r}, expected blocks such as {{'train': {{'iterations': 800}}}}")
     blocks = {block: dict(keys) if isinstance(keys, Mapping) else keys for block, keys in (settings or {}).items()}
-    for block, keys in blocks.items():
-        if block not in known_blocks():
-            raise RgwotError(f"settings: unknown block {block!r}; {nearest(block, known_blocks())}")
-        if not isinstance(keys, Mapping):
-            raise RgwotError(f"settings: {block}: found {keys!r}, expected keys and values")
+    for block in blocks:
+        if block not in (known := owners()):
+            raise RgwotError(f"settings: unknown block {block!r}; {nearest(str(block), known)}")
     if K is not None:
         blocks["decode"] = {**blocks.get("decode", {}), "K": K}
     experiments = Experiments(load_config(blocks, "settings"))
-    written, method = method, experiments.method(method)
-    decoder = experiments.decoder(decoder, method)
+    written, method = str(method), experiments.method(str(method))
+    decoder = experiments.decoder(str(decoder), method)
     for line in replaced_settings(written, decoder, flatten(blocks)):
         raise RgwotError(f"settings: {line}")
-    of_decoder = experiments.settings(method, decoder, "")
-    if not DECODERS[split_id(decoder)[0]].labels:
-        resolved_K(of_decoder.decode.K)
-    return Run(method, decoder, int(seed)), experiments.settings(method, None, ""), of_decoder
+    rule = experiments.decoding(method, decoder, "")
+    if isinstance(rule, Numbered):
+        resolved_K(rule.K)
+    return Experiment(
+        Run(method, decoder, int(seed)),
+        experiments.embedding(method, ""),
+        rule,
+        experiments.common(FeatureSettings, ""),
+        experiments.common(EvaluationSettings, ""),
+    )

@@ -1,81 +1,75 @@
 """Methods from outside the package, in a Python file of the setting ``extensions`` or by `extend` in Python.
 
-Such a file defines ``EXTENSION``, an `Extension` with entries as in `rgwot.config.methods`::
+Such a file defines ``EXTENSION``, an `Extension` with models like those of the library (`rgwot.blocks.Model`)::
 
     import numpy as np
     from pydantic import Field
 
-    from rgwot.blocks import Block, Fraction01
+    from rgwot.blocks import Fraction01
     from rgwot.config.extensions import Extension
-    from rgwot.config.methods import Decoder
     from rgwot.keysteps.interface import Decoded
-
-    class PiecesSettings(Block):
-        BLOCK = "pieces"
-        jitter: Fraction01 = Field(0.0, description="share of a piece by which its borders move")
+    from rgwot.keysteps.settings import Clustering
 
     def decode_pieces(frames, K, generator, settings):
         places = [np.arange(n) * K / n + settings.jitter * generator.uniform(-0.5, 0.5) for n in frames.lengths]
         return Decoded(np.concatenate(places).clip(0, K - 1).astype(np.int64))
 
-    EXTENSION = Extension(decoders={"pieces": Decoder(decode_pieces, "K pieces", settings=(PiecesSettings,))})
+    class Pieces(Clustering):
+        "K pieces."
+        NAME = "pieces"
+        FUNCTION = decode_pieces
+        jitter: Fraction01 = Field(0.0, description="share of a piece by which its borders move")
 
-The file runs like code of the package, and may import modules beside it.
+    EXTENSION = Extension(decoders=[Pieces])
+
+The decoder is ``pieces``, with its setting ``pieces@jitter=0.5``, which is ``pieces: {jitter: 0.5}`` in
+``config.yaml``. The file runs like code of the package, and may import modules beside it.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from rgwot.blocks import Block
-from rgwot.config.methods import (
-    CLUSTERING,
-    EMBEDDING_KINDS,
-    FAMILIES,
-    LOSSES,
-    NAME_PATTERN,
-    TRIVIAL,
-    Decoder,
-    Embedding,
-    Family,
-    Loss,
-)
-from rgwot.config.settings import ADDED_BLOCKS, BLOCKS, defaults
+from rgwot.blocks import Model
+from rgwot.config.methods import DECODERS, FAMILIES, NAME_PATTERN, Family
+from rgwot.config.settings import owners
+from rgwot.embedding.settings import Embedding
+from rgwot.keysteps.settings import Decoder
+from rgwot.losses.settings import LOSSES, Loss
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 
 
 @dataclass(frozen=True)
 class Extension:
-    """Losses, embeddings, decoders and methods by name.
+    """Losses, embeddings, decoders and methods.
 
-    An embedding without a method becomes a method of the same name. A new block of settings that an entry takes becomes
-    a block of ``config.yaml``.
+    Every embedding is also a method of its own name.
     """
 
-    losses: Mapping[str, Loss] = field(default_factory=dict)
-    embeddings: Mapping[str, Embedding] = field(default_factory=dict)
-    decoders: Mapping[str, Decoder] = field(default_factory=dict)
+    losses: Iterable[type[Loss]] = ()
+    embeddings: Iterable[type[Embedding]] = ()
+    decoders: Iterable[type[Decoder]] = ()
     methods: Iterable[Family] = ()
 
 
 # The names that the library itself defines; for every other name, the extension that defines it.
 _LIBRARY: Mapping[str, frozenset[str]] = {
     "losses": frozenset(LOSSES),
-    "methods": frozenset({**FAMILIES, **EMBEDDING_KINDS}),
-    "decoders": frozenset({**CLUSTERING, **TRIVIAL}),
-    "settings": frozenset(BLOCKS),
+    "methods": frozenset(FAMILIES),
+    "decoders": frozenset(DECODERS),
 }
+_BLOCKS: Mapping[str, frozenset[str]] = {block: frozenset(keys) for block, keys in owners().items()}
 _BROUGHT: dict[tuple[str, str], str] = {}
 _FILES: set[Path] = set()
 
 
 def extend(extension: Extension, source: str = "extension") -> None:
-    """Add the entries of an extension to the library; a second call replaces the entries of the same ``source``.
+    """Add the models of an extension to the library; a second call replaces those of the same ``source``.
 
     Parameters
     ----------
@@ -87,58 +81,50 @@ def extend(extension: Extension, source: str = "extension") -> None:
     Raises
     ------
     RgwotError
-        For anything but an `Extension`, a name that the library or another extension has, or that is not allowed in an
-        id, and for an unknown setting.
+        For anything but an `Extension` and its models, a name that the library or another extension has, or that is not
+        allowed in an id, and for a new key in a block of the library.
     """
     if not isinstance(extension, Extension):
         raise RgwotError(f"{source}: found {type(extension).__name__}, expected a rgwot.config.extensions.Extension")
+    for kind, models in ((Loss, extension.losses), (Embedding, extension.embeddings), (Decoder, extension.decoders)):
+        for model in models:
+            _check(model, kind, source)
     methods = {family.name: family for family in extension.methods}
-    embedded = {family.embedding for family in methods.values()}
-    for name, entry_ in extension.embeddings.items():
-        if name not in embedded:
-            methods[name] = Family(name, entry_.description, embedding=name)
+    for embedding in extension.embeddings:
+        methods.setdefault(embedding.NAME, Family(embedding.NAME, embedding.about(), embedding=embedding))
     added: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = [
-        ("settings", _blocks_of(extension, source), ADDED_BLOCKS),
-        ("losses", extension.losses, LOSSES),
-        ("methods", extension.embeddings, EMBEDDING_KINDS),
-        ("decoders", extension.decoders, CLUSTERING),
+        ("losses", {loss.NAME: loss for loss in extension.losses}, LOSSES),
+        ("decoders", {decoder.NAME: decoder for decoder in extension.decoders}, DECODERS),
         ("methods", methods, FAMILIES),
     ]
-    for kind, entries, registry in added:
+    for place, entries, registry in added:
         for name in entries:
-            where = f"{source}: {kind}: {name}"
+            where = f"{source}: {place}: {name}"
             if not NAME_PATTERN.fullmatch(str(name)):
                 raise RgwotError(f"{where}: expected a name of a-z 0-9 _ - that begins with a letter; rename it")
-            owner = "the library" if name in _LIBRARY[kind] else _BROUGHT.get((kind, name), source)
-            # Two files may bring the same object, such as a block of settings that they share.
+            owner = "the library" if name in _LIBRARY[place] else _BROUGHT.get((place, name), source)
+            # Two files may bring the same object.
             if owner != source and registry.get(name) is not entries[name]:
                 raise RgwotError(f"{where}: the name is used by {owner} already; rename it")
     # All entries are checked before any is added, so that a refused extension adds nothing.
-    for kind, entries, registry in added:
+    for place, entries, registry in added:
         registry |= entries
-        _BROUGHT.update({(kind, name): source for name in entries})
+        _BROUGHT.update({(place, name): source for name in entries})
 
 
-def _blocks_of(extension: Extension, source: str) -> dict[str, type[Block]]:
-    """Return the blocks of settings that the entries of an extension take and the library lacks."""
-    blocks: dict[str, type[Block]] = {}
-    for name, entry in (*extension.losses.items(), *extension.embeddings.items(), *extension.decoders.items()):
-        where = f"{source}: {name}: settings"
-        if not isinstance(entry.settings, tuple) or not all(
-            isinstance(part, type) and issubclass(part, Block) and part.BLOCK for part in entry.settings
-        ):
+def _check(model: Any, kind: type[Model], source: str) -> None:
+    """Raise RgwotError for anything but a class of this kind, and for a new key in a block of the library."""
+    if not (isinstance(model, type) and issubclass(model, kind)):
+        raise RgwotError(
+            f"{source}: found {model!r}, expected a class that extends {kind.__module__}.{kind.__name__}; see "
+            "docs/architecture.md"
+        )
+    for key, block in model.places().items():
+        if key not in _BLOCKS.get(block, {key}):
             raise RgwotError(
-                f"{where}: found {entry.settings!r}, expected a tuple of subclasses of Block, each with a name in BLOCK"
+                f"{source}: {model.NAME}: unknown key '{block}.{key}', and the block {block} is the library's; "
+                f"{nearest(key, _BLOCKS[block])} Otherwise give the class a BLOCK of its own"
             )
-        for part in entry.settings:
-            if part.BLOCK not in BLOCKS:
-                if not issubclass(part, blocks.get(part.BLOCK, part)):
-                    raise RgwotError(f"{where}: two blocks are called {part.BLOCK!r}; rename one")
-                blocks[part.BLOCK] = part
-            for key in part.dotted() if part.BLOCK in BLOCKS else ():
-                if key not in (known := defaults()):
-                    raise RgwotError(f"{where}: unknown key {key!r}; {nearest(key, known)}")
-    return blocks
 
 
 def load_extensions(paths: Iterable[str | Path]) -> None:

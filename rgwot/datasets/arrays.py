@@ -483,10 +483,15 @@ def check_columns(path: Path, columns: str, first: Path, expected: str) -> None:
 def other_columns(columns: str, expected: str, first: str) -> str:
     """Return the fault of columns (`column_names`) that differ from the expected ones, of ``first``, or an empty text.
 
-    If no name is expected, for example because all begin with a person's name, their order cannot be compared.
+    Names that all begin with the name of a person, say, are compared without it; if the rest differs, too, their order
+    cannot be compared.
     """
     actual_names, expected_names = columns.split("\n"), expected.split("\n")
-    if actual_names == expected_names or set(actual_names).isdisjoint(expected_names):
+    if set(actual_names).isdisjoint(expected_names):
+        actual_names, expected_names = _distinctive(actual_names), _distinctive(expected_names)
+        if set(actual_names) != set(expected_names):
+            return ""
+    if actual_names == expected_names:
         return ""
     more, lacking = (
         set(mine) - set(other) for mine, other in ((actual_names, expected_names), (expected_names, actual_names))
@@ -502,6 +507,12 @@ def other_columns(columns: str, expected: str, first: str) -> str:
         number, (name, other) = next((number, pair) for number, pair in pairs if pair[0] != pair[1])
         what = f"column {number} is {name!r}, not {other!r}"
     return f"{what}; expected the columns of {first} in the same order; correct the table"
+
+
+def _distinctive(names: list[str]) -> list[str]:
+    """Return names in lower case, without what all of them begin with, such as a person's name."""
+    begin = len(os.path.commonprefix(names))
+    return [name[begin:].casefold() for name in names]
 
 
 def _is_number(text: str) -> bool:

@@ -1,8 +1,8 @@
 """The interface of embeddings without an encoder, and features averaged over space.
 
-An embedding is an entry of `rgwot.config.methods.EMBEDDING_KINDS`: a function of videos, a seed (the source of all
-randomness) and the blocks of settings that the entry names. If the entry has a ``restore`` and the function returns
-what it learned (`Fitted`), other videos can be embedded later from a bundle (`rgwot.bundles`).
+An embedding is a model (`rgwot.embedding.settings.Embedding`) that names a function of videos, a seed (the source of
+all randomness) and the model. If it also names a function for other videos (``RESTORE``) and the first returns what it
+learned (`Fitted`), other videos can be embedded later from a bundle (`rgwot.bundles`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.embedding.settings import Pooled
 from rgwot.runtime.errors import RgwotError
 
 
@@ -113,8 +114,8 @@ EmbedVideo = Callable[[VideoFeatures], Embedded]
 """A function from a video, whether it was learned from or not, to its embedding."""
 
 Learned = Mapping[str, NDArray[Any]]
-"""What an embedding or a clustering learned, as arrays that can be stored; from these, the ``restore`` of its entry in
-`rgwot.config.methods` makes the function for other videos."""
+"""What an embedding or a clustering learned, as arrays that can be stored; from these, `rgwot.blocks.Model.restored`
+makes the function for other videos."""
 
 
 @dataclass(frozen=True)
@@ -242,11 +243,11 @@ def unit_rows(x: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(np.divide(x, norms, out=np.zeros_like(x), where=norms > 0), dtype=np.float32)
 
 
-def fit_pooled(stores: Sequence[VideoFeatures], seed: int) -> EmbedVideo:
+def fit_pooled(stores: Sequence[VideoFeatures], seed: int, settings: Pooled) -> EmbedVideo:
     """Fit nothing: a video is embedded by its spatial means, scaled to norm 1 (D = C)."""
-    return Fitted(restore_pooled({}), {})
+    return Fitted(restore_pooled({}, settings), {})
 
 
-def restore_pooled(learned: Learned) -> EmbedVideo:
+def restore_pooled(learned: Learned, settings: Pooled) -> EmbedVideo:
     """Return the embedding, which learns nothing."""
     return lambda store: Embedded(unit_rows(spatial_means(store)))

@@ -1,12 +1,18 @@
-"""Settings of the encoder, its training, the videos that it learns from, and whitened features."""
+"""Embeddings: the trained encoder with its training and the videos that it learns from, and those without one."""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, SerializeAsAny, model_validator
 
-from rgwot.blocks import Block, Count, NonNegative, Positive
+from rgwot.blocks import Block, Blocks, Count, Model, NonNegative, Positive
+from rgwot.losses.settings import LOSSES, CidmSettings, GromovWasserstein, Loss
+from rgwot.runtime.errors import RgwotError, nearest
+
+#: Former methods and losses of the library, now files of `benchmarks/peers`.
+MOVED: Mapping[str, str] = {"gtcc": "gtcc", "lav": "lav", "soft_dtw": "lav"}
 
 MOST_CONTEXT = 1000
 """Most frames of a stack; a larger number takes memory, but no more context."""
@@ -65,21 +71,11 @@ class TrainSettings(Block):
     save_every_s: NonNegative = Field(60.0, description="seconds between checkpoints of an unfinished training")
 
 
-class DrawnVideosSettings(Block):
-    """How many videos are learned from."""
+class SplitSettings(Block):
+    """Which videos are scored, and which a clustering may see (methods 3.2)."""
 
     BLOCK: ClassVar[str] = "data"
 
-    n_train: Annotated[int, Field(ge=2)] | None = Field(
-        None, description="train on n videos drawn from the seed, of the training part under `split: holdout`"
-    )
-
-
-class DataSettings(DrawnVideosSettings):
-    """Which frames and videos are trained on (methods 3.2)."""
-
-    context_s: Positive = Field(0.5, description="seconds between context frames; 15 frames at 30 fps")
-    context_side: Literal["after", "before", "both"] = Field("after", description="side of the context frames")
     split: Literal["all", "holdout"] = Field(
         "all",
         description="all: every video trains and is scored, as prior work does; holdout: only videos that neither "
@@ -96,10 +92,109 @@ class DataSettings(DrawnVideosSettings):
     )
 
 
-class WhitenSettings(Block):
-    """Whitened features, `whitened` (methods 4.11)."""
+class DrawnVideosSettings(SplitSettings):
+    """The same, and how many videos are learned from."""
 
-    BLOCK: ClassVar[str] = "whiten"
+    n_train: Annotated[int, Field(ge=2)] | None = Field(
+        None, description="train on n videos drawn from the seed, of the training part under `split: holdout`"
+    )
+
+
+class DataSettings(DrawnVideosSettings):
+    """Which frames and videos are trained on (methods 3.2)."""
+
+    context_s: Positive = Field(0.5, description="seconds between context frames; 15 frames at 30 fps")
+    context_side: Literal["after", "before", "both"] = Field("after", description="side of the context frames")
+
+
+class Embedding(Model):
+    """A way to make embeddings (`rgwot.embedding.interface.Fit`).
+
+    ``SEVERAL`` is true if it compares videos with each other, and therefore needs at least two.
+    """
+
+    SEVERAL: ClassVar[bool] = False
+
+    data: SplitSettings = SplitSettings()
+
+
+def moved(name: str) -> str:
+    """Return how to get a method or loss that has left the library, or an empty text for any other name."""
+    if name not in MOVED:
+        return ""
+    module = MOVED[name]
+    return (
+        f"an extension now: copy benchmarks/peers/{module}.py from the source repository and add extensions: "
+        f"[{module}.py] to config.yaml (in Python: import {module}; rgwot.extend({module}.EXTENSION))"
+    )
+
+
+def loss_of(blocks: Blocks) -> type[Loss]:
+    """Return the alignment loss that ``loss.alignment`` names; RgwotError if there is none of this name."""
+    name = blocks.get("loss", {}).get("alignment", GromovWasserstein.NAME)
+    if not isinstance(name, str) or name not in LOSSES:
+        raise RgwotError(f"loss.alignment: not known; {moved(str(name)) or nearest(str(name), LOSSES)}, found {name!r}")
+    return LOSSES[name]
+
+
+class TrainedEncoder(Embedding):
+    """An encoder trained on pairs of videos by an alignment loss and C-IDM (methods 3)."""
+
+    NAME = "rgwot"
+    SOURCE = "RGWOT, WACV 2026"
+    SEVERAL = True
+    SYMBOLS: ClassVar[dict[str, str]] = {
+        **{key: f"ot.{key}" for key in ("alpha", "epsilon", "rho", "r", "zeta")},
+        "tau": "loss.tau",
+        **{key: f"cidm.{key}" for key in ("beta", "lambda", "sigma")},
+        "N": "train.N",
+        "c": "encoder.c",
+        "D": "encoder.D",
+    }
+
+    loss: SerializeAsAny[Loss] = GromovWasserstein()
+    cidm: CidmSettings = CidmSettings()
+    encoder: EncoderSettings = EncoderSettings()
+    train: TrainSettings = TrainSettings()
+    data: DataSettings = DataSettings()
+
+    @classmethod
+    def chosen(cls, blocks: Blocks) -> dict[str, Any]:
+        """Return the keys of ``blocks`` that training reads; ``loss.alignment`` names the loss."""
+        loss = loss_of(blocks)
+        return {**super().chosen(blocks), "loss": loss.of(blocks, "")}
+
+    @model_validator(mode="after")
+    def _something_trains(self) -> Self:
+        if self.loss.NAME == "none" and not self.cidm.gradient:
+            raise ValueError(
+                "loss.alignment none and cidm.gradient false leave nothing to train; change one of the two"
+            )
+        return self
+
+
+class Pooled(Embedding):
+    """Features averaged over space, scaled to length 1; no training."""
+
+    NAME = "raw"
+    FUNCTION = "rgwot.embedding.interface:fit_pooled"
+    RESTORE = "rgwot.embedding.interface:restore_pooled"
+
+
+class Featureless(Embedding):
+    """No features, for trivial baselines and annotations."""
+
+    NAME = "none"
+
+
+class Whitened(Embedding):
+    """Features standardised per video, smoothed and whitened over the task; no training (methods 4.11)."""
+
+    NAME = "whitened"
+    BLOCK = "whiten"
+    FUNCTION = "rgwot.embedding.whitened:fit_whitened"
+    RESTORE = "rgwot.embedding.whitened:restore_whitened"
+    SOURCE = "ours"
 
     smooth: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.02, description="moving average of the features, share of a video's length"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,12 +37,19 @@ STILL_CHANNEL, RARELY_EQUAL, FEW_CHANNELS = 0.25, 0.02, 64
 """A channel that stands still is told from this share of a recording on, if in other recordings it never does for more
 than the second share, and if there are at most so many channels: networks have channels that are rarely active."""
 
+FEWEST_CODES, MOST_CODES = 3, 50
+"""A channel with so many whole numbers, each for `FEWEST` samples at a time, beside channels of measured values may
+hold labels."""
+
+BRIEF_S, LONG_S = 1.0, 86400.0
+"""Recordings are doubted if all of them are shorter than the first, or one is longer than the second, in seconds."""
+
 PAUSE_STEPS, PAUSE_SHARE = 10.0, 0.05
 """A pause is told from this many usual steps on, if it also has this share of the recorded time."""
 
 
 class Values(NamedTuple):
-    """What is unusual in a recording: channels like clocks, its longest stretch of equal samples, outliers.
+    """What is unusual in a recording: channels like clocks or labels, its longest stretch of equal samples, outliers.
 
     ``next_still`` is the length of the longest other stretch, ``still_channels`` the longest of each channel.
     """
@@ -53,6 +60,7 @@ class Values(NamedTuple):
     far: str
     next_still: int = 0
     still_channels: tuple[tuple[int, int], ...] = ()
+    codes: tuple[int, ...] = ()  #: channels like labels
 
 
 def check_first_row(where: object, x: NDArray[Any]) -> None:
@@ -83,7 +91,20 @@ def values_of(x: NDArray[Any]) -> Values:
     equal = np.abs(np.diff(x, axis=0)) <= STILL * np.ptp(np.quantile(x, (0.1, 0.9), axis=0), axis=0)
     (still, following), *_ = _longest(equal.all(axis=1)[:, None], 2)
     alone = [runs[0] for runs in _longest(equal)] if x.shape[1] <= FEW_CHANNELS else []
-    return Values(len(x), tuple(clocks), still, _far(x), following[1] - following[0], tuple(alone))
+    return Values(len(x), tuple(clocks), still, _far(x), following[1] - following[0], tuple(alone), _codes(x))
+
+
+def _codes(x: NDArray[np.float64]) -> tuple[int, ...]:
+    """Return which channels of samples (T, C) hold a few whole numbers in long runs, if others do not."""
+    whole = (x == np.round(x)).all(axis=0)
+    if whole.all():
+        return ()
+    return tuple(
+        channel
+        for channel in np.flatnonzero(whole).tolist()
+        if FEWEST_CODES <= len(np.unique(x[:, channel])) <= MOST_CODES
+        and FEWEST * (1 + np.count_nonzero(np.diff(x[:, channel]))) <= len(x)
+    )
 
 
 def _clocks(x: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -180,6 +201,12 @@ def unusual(
             "clock or row numbers, which give "
         )
         told.setdefault("", []).append(f"{line}the order away; remove it, or set `times` to it if it has seconds")
+    codes = [set(values.codes) for values in recordings.values()]
+    for channel in sorted(set.intersection(*codes)) if len(codes) > 1 else ():
+        told.setdefault("", []).append(
+            f"channel {_called(channel, names)} has a few whole numbers in long runs in every recording, like labels; "
+            "if they are the annotation, remove it, because it gives the answer away"
+        )
     shares = {name: (values.still[1] - values.still[0]) / max(values.samples, 1) for name, values in recordings.items()}
     for name, values in recordings.items():
         lines = [values.far] if values.far else []
@@ -202,6 +229,21 @@ def unusual(
         if lines:
             told[name] = lines
     return told
+
+
+def unlikely_lengths(lengths_s: Collection[float]) -> str:
+    """Return a line if recordings of these lengths in seconds are too short or too long together, or an empty text.
+
+    >>> unlikely_lengths([4e-8, 5e-8])
+    'recordings last at most 5e-08 s; expected seconds; are the times, or the rate, in another unit?'
+    >>> unlikely_lengths([60, 70])
+    ''
+    """
+    longest = max(lengths_s, default=BRIEF_S)
+    if BRIEF_S <= longest <= LONG_S:
+        return ""
+    last = f"at most {longest:.3g} s" if longest < BRIEF_S else f"up to {longest / 3600:,.3g} hours"
+    return f"recordings last {last}; expected seconds; are the times, or the rate, in another unit?"
 
 
 def _called(channel: int, names: Sequence[str]) -> str:

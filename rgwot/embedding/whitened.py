@@ -29,7 +29,7 @@ from rgwot.embedding.interface import (
     VideoFeatures,
     unit_rows,
 )
-from rgwot.embedding.settings import WhitenSettings
+from rgwot.embedding.settings import Whitened
 
 STILL = 0.02
 """Added to speeds and deviations before the logarithm, in standard deviations of the channel; less is no movement."""
@@ -106,7 +106,7 @@ def variability(z: NDArray[Any], share: float) -> NDArray[np.float64]:
     return np.asarray(np.log(np.sqrt(np.maximum(squares - np.square(mean), 0)) + STILL))
 
 
-def condition(x: NDArray[Any], settings: WhitenSettings, dtype: str = "float16") -> NDArray[np.float32]:
+def condition(x: NDArray[Any], settings: Whitened, dtype: str = "float16") -> NDArray[np.float32]:
     """Return the features of a video (T, C) in the form for `fit_whitening`: (T, C), (T, 2 C) or (T, 3 C).
 
     Channels are standardised. Their speed and variability, if requested, follow after all channels and are also
@@ -119,7 +119,7 @@ def condition(x: NDArray[Any], settings: WhitenSettings, dtype: str = "float16")
     return smooth(np.concatenate(blocks, axis=1), settings.smooth).astype(np.float32)
 
 
-def conditioned(stores: Sequence[VideoFeatures], settings: WhitenSettings) -> list[NDArray[np.float32]]:
+def conditioned(stores: Sequence[VideoFeatures], settings: Whitened) -> list[NDArray[np.float32]]:
     """Read every video once, and return its conditioned features (`condition`)."""
     return [condition(cell_means(store, settings.grid), settings, store.dtype) for store in stores]
 
@@ -196,7 +196,7 @@ def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> White
     return Whitening(mean, components * np.sign(largest) / np.sqrt(variances[keep]))
 
 
-def fit_blocks(videos: Sequence[NDArray[Any]], settings: WhitenSettings) -> Whitening:
+def fit_blocks(videos: Sequence[NDArray[Any]], settings: Whitened) -> Whitening:
     """Fit the whitening of conditioned videos (T_v, C): one block, or two where variability is ``apart``.
 
     The columns are values, speed (if requested) and variability. If there are two blocks, the first has the components
@@ -214,7 +214,7 @@ def fit_blocks(videos: Sequence[NDArray[Any]], settings: WhitenSettings) -> Whit
     return Whitening(whole.mean, basis, blocks=2)
 
 
-def fit_whitened(stores: Sequence[VideoFeatures], seed: int, settings: WhitenSettings) -> EmbedVideo:
+def fit_whitened(stores: Sequence[VideoFeatures], seed: int, settings: Whitened) -> EmbedVideo:
     """Fit the whitening to the training videos; return the embedding ``whitened``. The seed has no effect."""
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     with threadpool_limits(limits=1):
@@ -226,7 +226,7 @@ def fit_whitened(stores: Sequence[VideoFeatures], seed: int, settings: WhitenSet
     return Fitted(lambda store: fitted[store.video] if store.video in fitted else others(store), learned)
 
 
-def restore_whitened(learned: Learned, settings: WhitenSettings) -> EmbedVideo:
+def restore_whitened(learned: Learned, settings: Whitened) -> EmbedVideo:
     """Return the function that embeds videos, with maps of the same size, by the whitening of the task."""
     whitening = Whitening(learned["mean"], learned["basis"], 2 if settings.variability == "apart" else 1)
 
@@ -267,7 +267,7 @@ def _leading(matrix: NDArray[np.float64], D: int) -> tuple[NDArray[np.float64], 
 CHANNELS = 64
 """Largest number of channels of projected maps, a sixteenth of conv4c's."""
 
-VECTORS = WhitenSettings()
+VECTORS = Whitened()
 """The whitening of vectors: as in the method ``whitened`` by default, onto at most 32 channels."""
 
 FLOOR = 1e-4
@@ -311,7 +311,7 @@ class Projection:
         return _held(store, maps)
 
 
-def _vectors(speed: bool) -> WhitenSettings:
+def _vectors(speed: bool) -> Whitened:
     return VECTORS.model_copy(update={"speed": speed})
 
 

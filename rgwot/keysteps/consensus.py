@@ -33,7 +33,7 @@ from rgwot.keysteps.interface import (
 )
 from rgwot.keysteps.meanfield import MeanField, decoded, label, label_at_once, segment
 from rgwot.keysteps.ordering import order_information
-from rgwot.keysteps.settings import ConsensusSettings, MeanfieldSettings
+from rgwot.keysteps.settings import Consensus, MeanfieldSettings
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import with_progress
 from rgwot.runtime.threads import in_threads
@@ -254,9 +254,7 @@ RARE = 1e-3
 """Clusters below this share of the samples get no additional weight for being rare."""
 
 
-def decode_consensus(
-    frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, consensus: ConsensusSettings
-) -> Decoded:
+def decode_consensus(frames: Frames, K: int, generator: np.random.Generator, settings: Consensus) -> Decoded:
     """Segment the memberships of many segmentations and refine the result: the decoder ``consensus``.
 
     Every single segmentation is a local minimum that merges some key steps and splits others, differently for every
@@ -277,17 +275,17 @@ def decode_consensus(
     """
 
     def learn(some: Frames) -> Decoded:
-        return _decode(some, K, generator, chain, consensus)
+        return _decode(some, K, generator, settings.meanfield, settings)
 
     def rule(decoded_: Decoded) -> Predict:
         assert decoded_.learned is not None
-        return restore_consensus(decoded_.learned, K, chain, consensus, at_once=True)
+        return restore_consensus(decoded_.learned, K, settings, at_once=True)
 
     return decode_by_some(frames, learned_from(frames.lengths), learn, rule)
 
 
 def _decode(
-    frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, consensus: ConsensusSettings
+    frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, consensus: Consensus
 ) -> Decoded:
     """Decode videos and learn from all of them."""
     sampled, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES)
@@ -338,7 +336,7 @@ def _decode(
     return replace(result, twice=(first, second), members=members)
 
 
-QUICK = ConsensusSettings(partitions=12, starts=4)
+QUICK = Consensus(partitions=12, starts=4)
 """Settings of a consensus where only parts of key steps are looked for."""
 
 
@@ -367,16 +365,14 @@ def matched(labels: NDArray[np.int64], to: NDArray[np.int64], K: int) -> NDArray
     return np.asarray(numbers[labels], dtype=np.int64)
 
 
-def restore_consensus(
-    learned: Learned, K: int, chain: MeanfieldSettings, consensus: ConsensusSettings, at_once: bool = False
-) -> Predict:
+def restore_consensus(learned: Learned, K: int, consensus: Consensus, at_once: bool = False) -> Predict:
     """Return the function that labels other videos by the learned segmentations and the classifier.
 
     The samples get memberships in every segmentation of a pool and, from these, in the segmentation of the pool, which
     are combined with the classifier. Many videos are labelled ``at_once``, with only two updates for each segmentation
     of the pool.
     """
-    borders = np.cumsum(learned["clusters"])[:-1]
+    chain, borders = consensus.meanfield, np.cumsum(learned["clusters"])[:-1]
     centres, shares = (np.split(learned[name], borders) for name in ("member_centres", "member_shares"))
     whitening = Whitening(learned["whitening_mean"], learned["whitening_basis"])
     classifier = Classifier(learned["weights"], learned["offsets"])
@@ -427,7 +423,7 @@ class _Pool(NamedTuple):
 
 
 def _pool(
-    frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, consensus: ConsensusSettings
+    frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, consensus: Consensus
 ) -> _Pool:
     """Segment the samples from many starts, the blocks of the embedding in turn."""
     # One start and few rounds are enough, because a single one of many segmentations need not be good, nor finished.
@@ -452,7 +448,7 @@ def _best(
     lengths: Sequence[int],
     generator: np.random.Generator,
     chain: MeanfieldSettings,
-    consensus: ConsensusSettings,
+    consensus: Consensus,
     starts: int,
 ) -> MeanField:
     """Segment the samples of pools (T, D) side by side from several starts; return the segmentation of least cost."""

@@ -41,11 +41,10 @@ from rgwot.keysteps.interface import (
     Given,
     Learned,
     Predict,
-    Restore,
     directions,
 )
 from rgwot.keysteps.ordering import KeySteps, Order, counted, generator_for, procedure_of, usual_of, video_order
-from rgwot.keysteps.settings import KeyStepSettings, MeanfieldSettings, resolved_K, too_fine
+from rgwot.keysteps.settings import Clustering, Decoder, Labelled, Meanfield, MeanfieldSettings, resolved_K, too_fine
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import with_progress
 from rgwot.timing import label_segments
@@ -115,6 +114,36 @@ def doubts(
     return [text for text in (*warnings, _of_time(time or {}), scales_differ(scales or 1.0)) if text]
 
 
+UNUSUAL = 3.0
+"""A recording is named if it is this many times as long as the median, or if the median is this many times as long."""
+
+
+def unusual_lengths(durations_s: Mapping[str, float]) -> list[str]:
+    """Return warnings that name the recordings far longer or shorter than the median of at least four, by seconds.
+
+    >>> unusual_lengths({"a": 60.0, "b": 64.0, "c": 66.0, "d": 264.0})
+    ['1 of 4 videos is far longer than the others (median 65 s): d 264 s; check that it shows the task alone']
+    """
+    if len(durations_s) < 4:
+        return []
+    usual, found = float(np.median(list(durations_s.values()))), []
+    for word in ("longer", "shorter"):
+        named = [
+            f"{readable(video)} {seconds:.3g} s"
+            for video, seconds in durations_s.items()
+            if (seconds >= UNUSUAL * usual if word == "longer" else UNUSUAL * seconds <= usual)
+        ]
+        if named:
+            more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+            one = len(named) == 1
+            found.append(
+                f"{len(named)} of {len(durations_s)} videos {'is' if one else 'are'} far {word} than the others "
+                f"(median {usual:.3g} s): {', '.join(named[:NAMED])}{more}; check that "
+                f"{'it shows' if one else 'they show'} the {'task alone' if word == 'longer' else 'whole task'}"
+            )
+    return found
+
+
 def seeds_differ(who: str, agreement: float) -> str:
     """Return the warning that two seeds, called ``who``, have a small adjusted Rand index."""
     # Round down, so that a value below the threshold never prints as the threshold.
@@ -152,46 +181,43 @@ NO_BACKGROUND = "background was not looked for: every frame has a key step; deco
 
 def find_key_steps(
     task: EmbeddedTask,
-    decoder: str,
-    decode: Decode,
+    decoder: Decoder,
     *,
-    settings: KeyStepSettings,
-    chain: MeanfieldSettings,
-    learner: str,
     seed: int,
-    restore: Restore | None = None,
+    decode: Decode | None = None,
     alone: bool = True,
     labels_given: Given | None = None,
-    extra: int = 0,
-    second_seed: bool = True,
 ) -> KeySteps:
-    """Find the key steps of a task by ``decode``: the ``decoder`` of this name with its settings.
+    """Find the key steps of a task by a decoder; ``decode`` is another function to call in its place.
 
     Every video is labelled with the clusters of all videos of the task (scope ``task``) and, if ``alone``, with
     clusters of this video only (scope ``video``), which only scores need. The clusters of the task are numbered from 1
     in the consensus order of the procedure. Orders, the procedure and deviations belong to scope ``task``. If videos
     are held out, clusters and procedure are learned from the other videos alone, and the held-out videos are labelled
     and compared with them. Samples that the embeddings or the decoder call background have key step 0, which is left
-    out of orders (the order of a video with nothing else is ``0``). If ``decode.time`` is ``auto``, the weight of time
+    out of orders (the order of a video with nothing else is ``0``). If ``decoder.time`` is ``auto``, the weight of time
     is chosen once, on the training videos, for both scopes.
 
-    K must be a number. ``chain`` are the settings of the mean field that chooses the weight of time, and ``learner``
-    learns the procedure. ``restore`` makes the rule for held-out videos, if the decoder has one. If ``second_seed``,
-    the decoder also runs with another seed, to test whether they agree.
+    K must be a number. Unless the decoder is slow, it also runs with another seed, to test whether they agree.
 
-    With labels of some videos (``labels_given``), the ``rule`` learns from them (the decoder ``labelled``). The key
-    steps are then those of the labels, which keep their numbers, and ``extra`` new ones. Time, surplus and K are
-    ignored, and there is no scope ``video``.
+    With labels of some videos (``labels_given``), the decoder ``labelled`` learns from them. The key steps are then
+    those of the labels, which keep their numbers, and ``decoder.extra`` new ones, and there is no scope ``video``.
 
     Raises
     ------
     RgwotError
         For a decoder that cannot label held-out videos, or a K below 2 or above the number of samples.
     """
-    if labels_given is None:
-        K, surplus = resolved_K(settings.K), settings.surplus
+    run_by, learner = decode or decoder, decoder.procedure.learner
+    extra = 0
+    share: float | str = 0.0
+    if isinstance(decoder, Clustering):
+        K, surplus, share = resolved_K(decoder.K), decoder.surplus, decoder.time
         check_number(K, surplus, sum(len(video.time_s) for video in task.part(held_out=False).values()))
     else:
+        assert isinstance(decoder, Labelled)
+        assert labels_given is not None
+        extra = decoder.extra
         K, surplus, alone = labels_given.K + extra, 0, False
         task = replace(
             task, videos={name: with_given(video, labels_given, name) for name, video in task.videos.items()}
@@ -200,22 +226,26 @@ def find_key_steps(
 
     # Sums depend on the number of threads; a single thread gives the same files everywhere.
     with threadpool_limits(limits=1):
-        time, common, choices = _time(task, K, settings.time, chain, seed) if labels_given is None else (0.0, None, {})
-        run, by_itself = extended(decode, time, surplus, common), extended(decode, time, surplus)
+        # Decoders without a mean field choose the weight of time by the usual one.
+        chain = decoder if isinstance(decoder, Meanfield) else getattr(decoder, "meanfield", MeanfieldSettings())
+        time, common, choices = _time(task, K, share, chain, seed)
+        run, by_itself = extended(run_by, time, surplus, common), extended(run_by, time, surplus)
         # A seed that neither the task nor any video uses.
-        other = np.random.default_rng([seed, 2]) if second_seed and labels_given is None else None
+        other = np.random.default_rng([seed, 2]) if not decoder.SLOW and labels_given is None else None
         clusters = _cluster_task(task, run, K, generator_for(seed), other)
         if task.held_out:
-            if restore is None or clusters.learned is None:
+            if not decoder.RESTORE or clusters.learned is None:
                 raise RgwotError(
-                    f"decoder {decoder!r}: cannot label held-out videos; choose another decoder or data.split=all"
+                    f"decoder {decoder.NAME!r}: cannot label held-out videos; choose another decoder or data.split=all"
                 )
-            clusters = _with_held_out(task, clusters, K, restored(restore, clusters.learned, K, time, surplus))
+            clusters = _with_held_out(task, clusters, K, restored(decoder.restored, clusters.learned, K, time, surplus))
         evidence, others = _evidence(task, clusters, K) if labels_given is None else (clusters.labels, [])
         numbers = np.arange(K)
         if labels_given is None:
             numbers = consensus_numbers(task, clusters.labels, evidence, K, learner)
-        each = with_progress(log, f"{decoder}: videos by themselves", task.videos.items(), "video") if alone else ()
+        each = (
+            with_progress(log, f"{decoder.NAME}: videos by themselves", task.videos.items(), "video") if alone else ()
+        )
         single = {
             name: labelling_of([video], task.features_fps, K, _seeded(by_itself, K, generator_for(seed, name)))
             for name, video in each
@@ -229,7 +259,7 @@ def find_key_steps(
         key_steps["video"] = {name: result.labels + 1 for name, result in single.items()}
     segments = {scope: segments_of(task, steps) for scope, steps in key_steps.items()}
     diagnostics = _diagnostics(
-        task, decoder, key_steps, segments, clusters, single,
+        task, decoder.NAME, key_steps, segments, clusters, single,
         K=K, seed=seed, time=time, surplus=surplus, choices=choices, labels_given=labels_given, extra=extra,
     )  # fmt: skip
     orders = {
@@ -290,6 +320,7 @@ def _diagnostics(
         lengths,
         len(set(np.concatenate(list(steps.values())).tolist()) - {0}) if labels_given is None else None,
     )
+    warnings += unusual_lengths({name: video.duration_s for name, video in task.videos.items()})
     if "instead_of" in facts.get("graph_cut", {}):
         warnings.append(INSTEAD)
     videos = collapse.combine([one.cause for name, one in single.items() if not task.held_out or name in task.held_out])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rgwot.keysteps.fuzzy_cmeans import auto_fuzzifier, direction_eigenvalue, frame_of, fuzzy_cmeans, memberships_in
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
-from rgwot.keysteps.settings import FuzzySettings, GraphcutSettings
+from rgwot.keysteps.settings import Graphcut
 
 LabelMetric = Literal["potts", "linear"]
 UnaryPer = Literal["second", "sample", "frame_pair"]
@@ -156,21 +156,19 @@ def expand_labels(unary: NDArray[Any], weights: NDArray[Any], metric: LabelMetri
         graph.destroy_graph()
 
 
-def decode_graphcut(
-    frames: Frames, K: int, generator: np.random.Generator, fuzzy: FuzzySettings, cut: GraphcutSettings
-) -> Decoded:
+def decode_graphcut(frames: Frames, K: int, generator: np.random.Generator, settings: Graphcut) -> Decoded:
     """Cluster softly, then cut: the decoder ``graphcut`` (see `rgwot.keysteps.interface.Decode`).
 
     The exact minimum is always computed as well, in O(T K); the relative gap of the chosen solver goes to the
     facts.
     """
     lambda_1 = direction_eigenvalue(frames.x)
-    m = auto_fuzzifier(lambda_1) if fuzzy.m == "auto" else float(fuzzy.m)
+    m = auto_fuzzifier(lambda_1) if settings.m == "auto" else float(settings.m)
     clusters = fuzzy_cmeans(
-        frames.x, K, m, generator, fuzzy.max_iterations, fuzzy.tolerance, fuzzy.restarts, fuzzy.start
+        frames.x, K, m, generator, settings.max_iterations, settings.tolerance, settings.restarts, settings.start
     )
 
-    labels, facts = _cut(frames, clusters.memberships, cut)
+    labels, facts = _cut(frames, clusters.memberships, settings)
     fields = ("objective", "iterations", "converged", "collapsed", "distinct_centres")
     facts_here = {"m": m, "fuzzy_c_means": {name: getattr(clusters, name) for name in fields}, "graph_cut": facts}
     mean, floor = frame_of(frames.x)
@@ -178,21 +176,19 @@ def decode_graphcut(
     return Decoded(labels, clusters.memberships, facts_here, learned)
 
 
-def restore_graphcut(learned: Learned, K: int, fuzzy: FuzzySettings, cut: GraphcutSettings) -> Predict:
+def restore_graphcut(learned: Learned, K: int, settings: Graphcut) -> Predict:
     """Return the function that labels other videos: by memberships in the learned clusters, then a cut."""
     mean, floor, m = learned["mean"], float(learned["floor"]), float(learned["m"])
 
     def predict(others: Frames) -> Decoded:
         u = memberships_in(others.x, learned["centres"], mean, floor, m)
-        labels, facts = _cut(others, u, cut)
+        labels, facts = _cut(others, u, settings)
         return Decoded(labels, u, {"graph_cut": facts})
 
     return predict
 
 
-def _cut(
-    frames: Frames, memberships: NDArray[np.float64], cut: GraphcutSettings
-) -> tuple[NDArray[np.int64], dict[str, Any]]:
+def _cut(frames: Frames, memberships: NDArray[np.float64], cut: Graphcut) -> tuple[NDArray[np.int64], dict[str, Any]]:
     """Return the labels (T,) of memberships (T, K) after smoothing, and facts about the cut."""
     K = memberships.shape[1]
     per_video = [unary_weight(cut.unary, cut.unary_per, frames.features_fps, rate) for rate in frames.native_fps]

@@ -1,7 +1,7 @@
 """The interface of decoders, and the division of tasks with many videos into parts.
 
-A decoder is an entry of `rgwot.config.methods.DECODERS`: a function of frames, K, a generator and the blocks of
-settings that the entry names. If the entry has a `Restore` and the function returns what it learned
+A decoder is a model (`rgwot.keysteps.settings.Decoder`) that names a function of frames, K, a generator and the model.
+If it also names a function for other videos (``RESTORE``) and the first returns what it learned
 (`Decoded.learned`), other videos can be labelled: those held out, and later those of a bundle (`rgwot.bundles`).
 """
 

@@ -13,6 +13,7 @@ from threadpoolctl import ThreadpoolController
 
 from rgwot.keysteps.fuzzy_cmeans import centred, squared_distances
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
+from rgwot.keysteps.settings import Clustering
 
 RESTARTS = 4
 
@@ -70,14 +71,14 @@ def nearest_centre(x: NDArray[Any], centres: NDArray[Any]) -> NDArray[np.int64]:
     return np.asarray(cdist(x, centres).argmin(axis=1), dtype=np.int64)
 
 
-def decode_kmeans(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
+def decode_kmeans(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
     """Label every sample by its nearest of K means: the decoder ``kmeans``, which has no settings but K."""
     clusters = kmeans(frames.x, K, generator)
     facts = {"k_means": {"inertia": clusters.inertia, "iterations": clusters.iterations}}
     return Decoded(clusters.labels, facts=facts, learned={"centres": clusters.centres, "mean": frames.x.mean(axis=0)})
 
 
-def restore_kmeans(learned: Learned, K: int) -> Predict:
+def restore_kmeans(learned: Learned, K: int, settings: Clustering) -> Predict:
     """Return the function that labels samples of other videos by the nearest of the means."""
     centres, mean = learned["centres"], learned["mean"]
     # Sums of squares cancel when all embeddings point almost the same way, so distances are taken from the mean.

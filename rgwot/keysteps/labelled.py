@@ -53,7 +53,7 @@ from rgwot.keysteps.interface import (
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.meanfield import MeanField, label, label_at_once, minimise_energy
 from rgwot.keysteps.moves import stretched, usual_orders
-from rgwot.keysteps.settings import LabelledSettings, MeanfieldSettings
+from rgwot.keysteps.settings import Labelled, MeanfieldSettings
 from rgwot.keysteps.states import StateModel, agreement, order_weights, spread
 from rgwot.keysteps.warping import ALIGNED, evenly_spaced, warp
 from rgwot.timing import thinned
@@ -452,8 +452,7 @@ def decode_labelled(
     frames: Frames,
     K: int,
     generator: np.random.Generator,
-    chain: MeanfieldSettings,
-    labelled: LabelledSettings,
+    settings: Labelled,
     kept: Kept | None = None,
 ) -> Decoded:
     r"""Label samples by the labels of some of them, which do not change.
@@ -470,11 +469,11 @@ def decode_labelled(
     frames
         Samples of V videos, with ``given`` labels of at least one sample.
     K
-        Number of key steps; the last ``labelled.extra`` of them were not annotated.
+        Number of key steps; the last ``settings.extra`` of them were not annotated.
     generator
         Draws the extra key steps; the others do not depend on it.
-    chain, labelled
-        Settings of the mean field and of the labels.
+    settings
+        Settings of the labels and, as ``meanfield``, of the mean field.
     kept
         What was kept of former decodings, for which this decoding is faster and has the same result.
     """
@@ -482,25 +481,19 @@ def decode_labelled(
     taught = np.repeat(np.arange(len(frames.lengths)), frames.lengths)[frames.given != UNKNOWN]
 
     def learn(some: Frames) -> Decoded:
-        return _decode(some, K, generator, chain, labelled, kept or Kept())
+        return _decode(some, K, generator, settings, kept or Kept())
 
     def rule(decoded_: Decoded) -> Predict:
         assert decoded_.learned is not None
-        return restore_labelled(decoded_.learned, K, chain, labelled, at_once=True)
+        return restore_labelled(decoded_.learned, K, settings, at_once=True)
 
     return decode_by_some(frames, np.union1d(learned_from(frames.lengths), taught), learn, rule)
 
 
-def _decode(
-    frames: Frames,
-    K: int,
-    generator: np.random.Generator,
-    chain: MeanfieldSettings,
-    labelled: LabelledSettings,
-    kept: Kept,
-) -> Decoded:
+def _decode(frames: Frames, K: int, generator: np.random.Generator, labelled: Labelled, kept: Kept) -> Decoded:
     """Decode videos and learn from all of them."""
     assert frames.given is not None
+    chain = labelled.meanfield
     marked = frames.marked if frames.marked is not None else np.zeros(len(frames.given), dtype=bool)
     chosen, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES, keep=marked)
     few = replace(frames, x=frames.x[chosen], lengths=lengths, given=frames.given[chosen])
@@ -647,11 +640,9 @@ def _stored(parts: Sequence[Components], classifiers: Sequence[Classifier], name
     return {f"{name}_{number}_{what}": array for number, each in undone.items() for what, array in each.items()}
 
 
-def restore_labelled(
-    learned: Learned, K: int, chain: MeanfieldSettings, labelled: LabelledSettings, at_once: bool = False
-) -> Predict:
+def restore_labelled(learned: Learned, K: int, labelled: Labelled, at_once: bool = False) -> Predict:
     """Return the function that labels other videos, many ``at_once``, by the learned classifiers and centres."""
-    label_by = label_at_once if at_once else label
+    chain, label_by = labelled.meanfield, label_at_once if at_once else label
     first, last = (
         [Classifier(learned[f"{name}_{number}_weights"], learned[f"{name}_{number}_offsets"]) for number in range(3)]
         for name in ("first", "last")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rgwot.keysteps.interface import Array, Decoded, Frames, Learned, Predict, directions, first_samples
 from rgwot.keysteps.kmeans import kmeans
-from rgwot.keysteps.settings import MeanfieldSettings
+from rgwot.keysteps.settings import Meanfield, MeanfieldSettings
 
 LEAST_MEMBERSHIP = 1e-12
 """Smallest membership to start from: updates multiply memberships, so a 0 would stay 0."""
@@ -220,7 +220,7 @@ def label_at_once(
     return _Chain(lengths, settings, shares).run(log_p, np.exp(log_p), x, centres, fixed=True).memberships
 
 
-def decode_meanfield(frames: Frames, K: int, generator: np.random.Generator, settings: MeanfieldSettings) -> Decoded:
+def decode_meanfield(frames: Frames, K: int, generator: np.random.Generator, settings: Meanfield) -> Decoded:
     """Label every sample by its largest membership: the decoder ``meanfield``.
 
     If there are fewer different directions than K, the other key steps have no member.
@@ -238,7 +238,7 @@ def decode_meanfield(frames: Frames, K: int, generator: np.random.Generator, set
     return replace(decoded(field.memberships, K, {"meanfield": facts}), learned=learned)
 
 
-def restore_meanfield(learned: Learned, K: int, settings: MeanfieldSettings) -> Predict:
+def restore_meanfield(learned: Learned, K: int, settings: Meanfield) -> Predict:
     """Return the function that labels other videos by centres and shares that do not change (`label`)."""
     arguments = learned["centres"], learned["shares"], settings
     return lambda others: decoded(label(others.x, others.lengths, *arguments), K)

@@ -1,4 +1,4 @@
-r"""A second reading of videos, by which deviations are decided (methods 9.7).
+r"""A second reading of videos, by which deviations are decided (methods 9.10).
 
 Decoders use time, order and warping; these find a key step at its usual time although it was left out. Here, every
 video is read by appearance alone, as linear classifiers that learned from the *other* videos see it, with a hidden
@@ -665,7 +665,13 @@ def _between(procedure: Procedure, K: int) -> tuple[Integers, Integers]:
 BORNE_OUT = 0.2
 """A kind of deviation can be told if at least this share of those made in the recordings is told."""
 
-_DONE = {"missing": "left out", "order": "moved", "repeated": "repeated"}
+_EDITS = {"missing": ("cut out", "left out"), "order": ("moved", "moved"), "repeated": ("repeated", "repeated")}
+
+
+def tells_nothing(facts: Mapping[str, Any]) -> bool:
+    """Return whether deviations were made in the videos and those of no kind can be told (`edits_sentence`)."""
+    made = [facts[kind] for kind in KINDS if facts[kind]["made"]]
+    return bool(made) and all(one["told"] < BORNE_OUT * one["made"] for one in made)
 
 
 def edits_sentence(facts: Mapping[str, Any]) -> str:
@@ -676,25 +682,24 @@ def edits_sentence(facts: Mapping[str, Any]) -> str:
     ...         "missing": {"made": 40, "told": 31},
     ...         "order": {"made": 10, "told": 1},
     ...         "repeated": {"made": 0, "told": 0},
-    ...         "cpu_s": 2.04,
+    ...         "decoding_cpu_s": 2.04,
     ...     }
     ... )
     'Tested by edits of these recordings (2.0 s): of 40 key steps cut out, 31 are told; of 10 moved, 1: moved key \
 steps cannot be told here.'
     """
-    made = {"missing": "cut out", "order": "moved", "repeated": "repeated"}
     parts: list[str] = []
     untold: list[str] = []
-    for kind, word in made.items():
+    for kind, (word, what) in _EDITS.items():
         n, told = facts[kind]["made"], facts[kind]["told"]
         if n:
             parts.append(f"of {n}{'' if parts else ' key steps'} {word}, {told}{'' if parts else ' are told'}")
             if told < BORNE_OUT * n:
-                untold.append(_DONE[kind])
+                untold.append(what)
     if not parts:
         return ""
-    if len(untold) == len(parts):
+    if tells_nothing(facts):
         end = ": deviations cannot be told for this task"
     else:
         end = f": {' and '.join(untold)} key steps cannot be told here" if untold else ""
-    return f"Tested by edits of these recordings ({facts['cpu_s']:.1f} s): {'; '.join(parts)}{end}."
+    return f"Tested by edits of these recordings ({facts['decoding_cpu_s']:.1f} s): {'; '.join(parts)}{end}."

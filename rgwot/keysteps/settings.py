@@ -1,4 +1,4 @@
-"""Settings of the decoders, of what all decoders have in common, and of the procedure."""
+"""Decoders with their settings, and the procedure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from rgwot.blocks import Block, Count, NonNegative, Positive
+from rgwot.blocks import Block, Count, Model, NonNegative, Positive
 from rgwot.columns import LEARNER_NAMES
 from rgwot.runtime.errors import RgwotError
 
@@ -22,18 +22,42 @@ else:  # known at run time
     Learner = Literal[tuple(LEARNER_NAMES)]
 
 
-class NumberSettings(Block):
-    """The number of key steps."""
+class ProcedureSettings(Block):
+    """The procedure: the task graph that is learned from the key steps of all videos (methods 9)."""
 
-    BLOCK: ClassVar[str] = "decode"
+    BLOCK: ClassVar[str] = "procedure"
+
+    learner: Learner = Field("robust", description="; ".join(f"{name}: {what}" for name, what in LEARNER_NAMES.items()))
+
+
+class Decoder(Model):
+    """A way to make key steps: from embeddings (`rgwot.keysteps.interface.Decode`), or without them if ``TRIVIAL``.
+
+    A decoder runs with a second seed to test whether two seeds agree, unless it is ``SLOW`` or returns two labellings.
+    With ``LABELS``, it learns from annotated videos (`rgwot.keysteps.interface.Frames`) and finds their key steps.
+    """
+
+    TRIVIAL: ClassVar[bool] = False
+    SLOW: ClassVar[bool] = False
+    LABELS: ClassVar[bool] = False
+
+    procedure: ProcedureSettings = ProcedureSettings()
+
+
+class Numbered(Decoder):
+    """A decoder that finds K key steps."""
+
+    BLOCK = "decode"
 
     K: Annotated[int, Field(ge=1)] | Literal["gt", "gt+1"] = Field(
         7, description="key steps; a number, gt (as annotated) or gt+1; paper"
     )
 
 
-class KeyStepSettings(NumberSettings):
-    """Settings that every decoder of embeddings gets (methods 5)."""
+class Clustering(Numbered):
+    """A decoder of embeddings that clusters (methods 5)."""
+
+    BLOCK = "decode"
 
     time: Annotated[float, Field(ge=0, lt=1)] | Literal["auto"] = Field(
         0.0, description="share of relative time in the squared length of an embedding; auto: chosen by the data"
@@ -43,49 +67,50 @@ class KeyStepSettings(NumberSettings):
     )
 
 
-class LabelledSettings(Block):
-    """Annotated videos that teach the others, the decoder `labelled` (methods 5.10)."""
+class OneLabel(Numbered):
+    """One key step everywhere; with `none`."""
 
-    BLOCK: ClassVar[str] = LABELLED
-
-    n: Count | Literal["all"] = Field("all", description="annotated videos that teach; the others are scored")
-    draw: Literal["random", "suggested"] = Field(
-        "random", description="how they are chosen: by the seed, or as `rgwot suggest` does"
-    )
-    extra: Annotated[int, Field(ge=0)] = Field(0, description="new key steps beyond the annotated ones")
-
-    def teachers(self, annotated: int) -> int:
-        """Return how many of the ``annotated`` videos teach the others.
-
-        >>> LabelledSettings().teachers(5), LabelledSettings(n=2).teachers(5)
-        (5, 2)
-
-        Raises RgwotError if no video is annotated, or fewer than ``n``.
-        """
-        if not annotated:
-            raise RgwotError(
-                f"decoder {LABELLED!r}: found no annotated video to learn from, expected one or more; annotate some "
-                "(in Python: the argument `labels`)"
-            )
-        if self.n == "all":
-            return annotated
-        if self.n > annotated:
-            raise RgwotError(f"labelled.n: found {self.n}, expected all or 1 to {annotated}, the annotated videos")
-        return self.n
+    NAME = "one_label"
+    TRIVIAL = True
 
 
-class RestartSettings(Block):
-    """Starts of a clustering."""
+class Uniform(Numbered):
+    """K equal segments; with `none`."""
 
-    BLOCK: ClassVar[str] = "decode"
-
-    restarts: Count = Field(
-        4, description="starts of fuzzy C-means and of subset, of which the best is kept; public code: 1, subset 50"
-    )
+    NAME = "uniform"
+    TRIVIAL = True
 
 
-class FuzzySettings(RestartSettings):
-    """Fuzzy C-means (methods 5.1)."""
+class Random(Numbered):
+    """An independent uniform label per scored frame; with `none`."""
+
+    NAME = "random"
+    TRIVIAL = True
+
+
+class Annotations(Decoder):
+    """The annotations as an answer; with `none`."""
+
+    # Not a prediction: it writes the annotations to the files of a prediction, so that they can be compared.
+    NAME = ANNOTATED
+    TRIVIAL = True
+
+
+class Kmeans(Clustering):
+    """K-means without smoothing."""
+
+    NAME = "kmeans"
+    FUNCTION = "rgwot.keysteps.kmeans:decode_kmeans"
+    RESTORE = "rgwot.keysteps.kmeans:restore_kmeans"
+
+
+class Graphcut(Clustering):
+    """Fuzzy C-means, then a graph cut on the temporal chain (methods 5.1)."""
+
+    NAME = "graphcut"
+    FUNCTION = "rgwot.keysteps.graphcut:decode_graphcut"
+    RESTORE = "rgwot.keysteps.graphcut:restore_graphcut"
+    SOURCE = "RGWOT, WACV 2026"
 
     m: Annotated[float, Field(gt=1)] | Literal["auto"] = Field(
         "auto", description="fuzzifier; auto: 2, or less if the leading eigenvalue of the directions requires it"
@@ -95,13 +120,7 @@ class FuzzySettings(RestartSettings):
     )
     max_iterations: Count = Field(150, description="largest number of iterations of fuzzy C-means; public code")
     tolerance: Positive = Field(1e-5, description="change of the memberships that ends fuzzy C-means; public code")
-
-
-class GraphcutSettings(Block):
-    """Temporal smoothing by graph cut (methods 5.1)."""
-
-    BLOCK: ClassVar[str] = "graphcut"
-
+    restarts: Count = Field(4, description="starts of fuzzy C-means, of which the best is kept; public code: 1")
     unary: NonNegative = Field(3.0, description="weight of 1 - membership per `unary_per`; 0.2 x 15 samples")
     unary_per: Literal["second", "sample", "frame_pair"] = Field(
         "second", description="second, or two frames of the video (public code): independent of features.fps"
@@ -113,7 +132,7 @@ class GraphcutSettings(Block):
 
 
 class MeanfieldSettings(Block):
-    """Mean-field segmentation with re-estimated centres, the decoder `meanfield` (methods 5.4)."""
+    """Mean-field segmentation with re-estimated centres (methods 5.4)."""
 
     BLOCK: ClassVar[str] = "meanfield"
 
@@ -132,10 +151,24 @@ class MeanfieldSettings(Block):
     restarts: Count = Field(10, description="starts of k-means, of which the best is the initial partition")
 
 
-class ConsensusSettings(Block):
-    """Segmentation of the agreement of many mean fields, the decoder `consensus` (methods 5.8)."""
+class Meanfield(Clustering, MeanfieldSettings):
+    """Soft memberships, smooth in time, with re-estimated centres and even shares of key steps (methods 5.4)."""
 
-    BLOCK: ClassVar[str] = "consensus"
+    NAME = "meanfield"
+    FUNCTION = "rgwot.keysteps.meanfield:decode_meanfield"
+    RESTORE = "rgwot.keysteps.meanfield:restore_meanfield"
+    SOURCE = "ours; after ASOT (Xu and Gould, CVPR 2024)"
+
+
+class Consensus(Clustering):
+    """What many mean-field segmentations agree on, refined by classifiers across videos (methods 5.8)."""
+
+    NAME = "consensus"
+    FUNCTION = "rgwot.keysteps.consensus:decode_consensus"
+    RESTORE = "rgwot.keysteps.consensus:restore_consensus"
+    SOURCE = "ours"
+
+    meanfield: MeanfieldSettings = MeanfieldSettings()
 
     partitions: Count = Field(48, description="mean-field segmentations of each of seven pools")
     starts: Count = Field(30, description="segmentations of what the pools agree on; the best is kept")
@@ -151,12 +184,41 @@ class ConsensusSettings(Block):
     )
 
 
-class ProcedureSettings(Block):
-    """The procedure: the task graph that is learned from the key steps of all videos (methods 9)."""
+class Labelled(Decoder):
+    """Classifiers of annotated videos that learn from the others (methods 5.10)."""
 
-    BLOCK: ClassVar[str] = "procedure"
+    NAME = LABELLED
+    FUNCTION = "rgwot.keysteps.labelled:decode_labelled"
+    RESTORE = "rgwot.keysteps.labelled:restore_labelled"
+    SOURCE = "ours"
+    LABELS = True
 
-    learner: Learner = Field("robust", description="; ".join(f"{name}: {what}" for name, what in LEARNER_NAMES.items()))
+    meanfield: MeanfieldSettings = MeanfieldSettings()
+
+    n: Count | Literal["all"] = Field("all", description="annotated videos that teach; the others are scored")
+    draw: Literal["random", "suggested"] = Field(
+        "random", description="how they are chosen: by the seed, or as `rgwot suggest` does"
+    )
+    extra: Annotated[int, Field(ge=0)] = Field(0, description="new key steps beyond the annotated ones")
+
+    def teachers(self, annotated: int) -> int:
+        """Return how many of the ``annotated`` videos teach the others.
+
+        >>> Labelled().teachers(5), Labelled(n=2).teachers(5)
+        (5, 2)
+
+        Raises RgwotError if no video is annotated, or fewer than ``n``.
+        """
+        if not annotated:
+            raise RgwotError(
+                f"decoder {LABELLED!r}: found no annotated video to learn from, expected one or more; annotate some "
+                "(in Python: the argument `labels`)"
+            )
+        if self.n == "all":
+            return annotated
+        if self.n > annotated:
+            raise RgwotError(f"labelled.n: found {self.n}, expected all or 1 to {annotated}, the annotated videos")
+        return self.n
 
 
 def resolved_K(K: int | str, annotated: int | None = None) -> int:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from rgwot.losses.interface import PairBatch, accurate
-from rgwot.losses.settings import PROBLEM, CrossEntropySettings, FusedGromovWassersteinSettings
+from rgwot.losses.settings import PROBLEM, FusedGromovWasserstein, GromovWasserstein
 from rgwot.transport import align_frames
 
 # Floor inside the logarithm of the public code; log P can then not fall below -25.3.
@@ -64,7 +64,7 @@ def _floored_log(log_p: Tensor) -> Tensor:
     return torch.logaddexp(log_p, log_p.new_tensor(math.log(_PROBABILITY_FLOOR)))
 
 
-def plan_weights(batch: PairBatch, ot: FusedGromovWassersteinSettings) -> Tensor:
+def plan_weights(batch: PairBatch, ot: FusedGromovWasserstein) -> Tensor:
     """Return the weights (P, N, N) with which RGWOT's plan matches the frames of x with those of y (methods 3.5)."""
     x_positions, y_positions = batch.prior_positions(ot.prior_time)
     return align_frames(
@@ -76,8 +76,6 @@ def plan_weights(batch: PairBatch, ot: FusedGromovWassersteinSettings) -> Tensor
     ).weights
 
 
-def align_gromov_wasserstein(
-    batch: PairBatch, ot: FusedGromovWassersteinSettings, loss: CrossEntropySettings
-) -> Tensor:
+def align_gromov_wasserstein(batch: PairBatch, settings: GromovWasserstein) -> Tensor:
     """Cross-entropy with the regularised fused Gromov-Wasserstein plan (RGWOT; methods 3.3 to 3.6), (P,)."""
-    return alignment_loss(batch.x, batch.y, plan_weights(batch, ot), loss.tau, loss.symmetric)
+    return alignment_loss(batch.x, batch.y, plan_weights(batch, settings), settings.tau, settings.symmetric)

@@ -1,8 +1,8 @@
 """The interface of alignment losses.
 
-A loss is an entry of `rgwot.config.methods.LOSSES`: a function of pairs and the blocks of settings that the entry
-names. If the loss has parameters, the entry also has a function from the embedding dimension D to a module, which is
-initialised from the seed, trained and resumed with the encoder, but is not a part of the model.
+A loss is a model (`rgwot.losses.settings.Loss`) that names a function of pairs and of the model. If the loss has
+parameters, the model also names a function from the embedding dimension D to a module, which is initialised from the
+seed, trained and resumed with the encoder, but is not a part of the model.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor, nn
+
+from rgwot.losses.settings import NoAlignment
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,6 @@ def accurate(x: Tensor, y: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
     return tuple(tensor.to(dtype) for tensor in (x, y, *others))
 
 
-def align_none(batch: PairBatch) -> Tensor:
+def align_none(batch: PairBatch, settings: NoAlignment) -> Tensor:
     """Return zeros (P,), so that the encoder learns from the contrastive term alone."""
     return batch.x.new_zeros(batch.x.shape[0])

@@ -1,23 +1,45 @@
-"""Settings of the transport between the frames of two videos, of RGWOT's alignment loss and of C-IDM."""
+"""Alignment losses: those of every paper have a base here, RGWOT's is here, and C-IDM."""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from rgwot.blocks import Block, Count, NonNegative, Positive
+from rgwot.blocks import Block, Count, FunctionOrPath, Model, NonNegative, Positive
 
 
-class VirtualFrameSettings(Block):
+class Loss(Model):
+    """An alignment loss (`rgwot.losses.interface.Alignment`).
+
+    ``LEARNED`` makes the module that the loss trains besides the encoder, if any.
+    """
+
+    BLOCK = "loss"
+    LEARNED: ClassVar[FunctionOrPath] = ""
+
+    def by_block(self) -> dict[str, dict[str, Any]]:
+        """Return all values by block and key, and the name of the loss as ``loss.alignment``."""
+        found = super().by_block()
+        return {**found, "loss": {"alignment": self.NAME, **found.get("loss", {})}}
+
+
+class NoAlignment(Loss):
+    """None, C-IDM trains alone."""
+
+    NAME = "none"
+    FUNCTION = "rgwot.losses.interface:align_none"
+
+
+class VirtualFrame(Loss):
     """The virtual frame (methods 3.5)."""
 
-    BLOCK: ClassVar[str] = "ot"
+    BLOCK = "ot"
 
     zeta: NonNegative = Field(0.5, description="cost (or threshold) of the virtual frame; paper")
 
 
-class PairPlanSettings(VirtualFrameSettings):
+class PairPlan(VirtualFrame):
     """A plan between the frames of two videos (methods 3.3 to 3.5)."""
 
     alpha: Annotated[float, Field(ge=0, lt=1)] = Field(0.3, description="weight of the structural term; paper")
@@ -34,7 +56,7 @@ class PairPlanSettings(VirtualFrameSettings):
     )
 
 
-class FusedGromovWassersteinSettings(PairPlanSettings):
+class FusedGromovWasserstein(PairPlan):
     """Regularised fused Gromov-Wasserstein transport (methods 3.3 to 3.5)."""
 
     r: Annotated[float, Field(gt=0, le=1)] = Field(
@@ -47,21 +69,30 @@ class FusedGromovWassersteinSettings(PairPlanSettings):
 
 
 #: The keys of one transport problem: arguments of `rgwot.transport.align_frames`.
-PROBLEM = frozenset(FusedGromovWassersteinSettings.model_fields) - {"prior_time"}
+PROBLEM = frozenset(FusedGromovWasserstein.model_fields) - {"prior_time"}
 
 
-class SoftmaxSettings(Block):
+class Softmax(Loss):
     """The softmax over the frames of the other video (methods 3.6)."""
 
-    BLOCK: ClassVar[str] = "loss"
+    BLOCK = "loss"
 
     tau: Positive = Field(0.1, description="softmax temperature; public code")
 
 
-class CrossEntropySettings(SoftmaxSettings):
-    """Cross-entropy with a plan (methods 3.6)."""
+class GromovWasserstein(FusedGromovWasserstein, Softmax):
+    """Cross-entropy with a regularised fused Gromov-Wasserstein plan (methods 3.3 to 3.6)."""
+
+    NAME = "gromov_wasserstein"
+    BLOCK = "loss"
+    FUNCTION = "rgwot.losses.cross_entropy:align_gromov_wasserstein"
+    SOURCE = "RGWOT, WACV 2026"
 
     symmetric: bool = Field(False, description="average of X to Y and Y to X instead of X to Y alone")
+
+
+#: Alignment losses by name; `rgwot.config.methods` and extensions add to them.
+LOSSES: dict[str, type[Loss]] = {loss.NAME: loss for loss in (GromovWasserstein, NoAlignment)}
 
 
 class CidmSettings(Block):

@@ -337,13 +337,12 @@ class Limit(NamedTuple):
 
 
 PLAIN, POSSIBLE, UNLIKELY = 0.8, 0.5, 0.1
-"""Sureness of deviations by the limits they keep: about the shares that were true in edited recordings of five tasks
-(docs/methods.md 9.7)."""
+"""Sureness of deviations by the limits they keep; docs/methods.md 9.10 has the shares that were true on real tasks."""
 
 LIMITS: Mapping[str, Sequence[Limit]] = {
-    "missing": (Limit(PLAIN, 0.99, -1), Limit(POSSIBLE, 0.6, -1), Limit(POSSIBLE, 0, 0)),
-    "order": (Limit(PLAIN, 0.3, 0), Limit(POSSIBLE, 0.3, -2)),
-    "repeated": (Limit(PLAIN, 0, 10), Limit(POSSIBLE, 0, 8)),
+    "missing": (Limit(PLAIN, 0.99, -0.5), Limit(POSSIBLE, 0.6, -0.75), Limit(POSSIBLE, 0, 0.5)),
+    "order": (Limit(PLAIN, 0.6, -1), Limit(POSSIBLE, 0.6, -2), Limit(POSSIBLE, 0, -1)),
+    "repeated": (Limit(PLAIN, 0, 10), Limit(POSSIBLE, 0, 6)),
 }
 """Limits of each kind, the surest first; other deviations of these kinds are `UNLIKELY`."""
 
@@ -355,7 +354,7 @@ def decided(
     support: Mapping[tuple[str, str, int], float],
     annotated: Collection[str] = (),
 ) -> list[Deviation]:
-    """Return deviations with the sureness that a second reading of the videos gives them (methods 9.7).
+    """Return deviations with the sureness that a second reading of the videos gives them (methods 9.10).
 
     Parameters
     ----------
@@ -369,7 +368,8 @@ def decided(
         How far the second reading speaks for a deviation, in nats, by kind (``missing``, ``order``, ``repeated``),
         video and key step. Videos without any are not decided on.
     annotated
-        Videos that were annotated; their deviations are sure.
+        Videos that were annotated; their deviations are sure. Without any, no deviation is plain, since labels that no
+        person gave are often wrong in the same way in all segmentations.
 
     Returns
     -------
@@ -377,6 +377,7 @@ def decided(
     second reading, only what keeps a limit is returned.
     """
     decided_on = {video for _, video, _ in support} - set(annotated)
+    most = PLAIN if annotated else POSSIBLE
     kinds = [{what(one) for one in part} for part in others]
     result: dict[tuple[str, str, int], list[Deviation]] = {}
     for part, own in [(found, True), (read, False), *((part, False) for part in others)]:
@@ -391,9 +392,11 @@ def decided(
                 share = sum(key in segmentation for segmentation in kinds) / len(kinds) if kinds else 0.0
                 spoken = support.get((kind, video, step), -math.inf)
                 kept = (limit.sureness for limit in LIMITS[kind] if share >= limit.share and spoken >= limit.support)
-                one = replace(one, sureness=next(kept, UNLIKELY))
+                one = replace(one, sureness=min(next(kept, UNLIKELY), most))
                 if not own and one.sureness == UNLIKELY:
                     continue
+            elif one.sureness is not None:
+                one = replace(one, sureness=min(one.sureness, most))
             new.setdefault(key, []).append(one)
         result |= new
     videos = list(dict.fromkeys(one.video for part in (found, read, *others) for one in part))

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from rgwot.columns import readable
 from rgwot.procedure.interface import END, FEWEST, START
 from rgwot.procedure.known import told
-from rgwot.procedure.learning import OPTIONAL_BELOW
 
 if TYPE_CHECKING:
     from rgwot.procedure.interface import Deviation, Edge, Node, Procedure, Recording
@@ -24,6 +23,7 @@ STEP_HEADINGS = (
     "Key step", "Found in", "Times per video", "Median time", "Share of time", "After", "In any order with",
     "No order known with",
 )  # fmt: skip
+_TIMES = STEP_HEADINGS.index("Times per video")
 DEVIATION_HEADINGS = ("Video", "Key step", "Deviation", "Time", "Sureness", "Surprise (bits)")
 _KINDS = {
     "missing": "left out", "added": "added", "repeated": "again", "too_early": "too early", "too_late": "too late",
@@ -32,8 +32,10 @@ _KINDS = {
 MOST_NAMED = 5
 #: Marks deviations from the procedure that a user expects.
 OWN = "against your procedure"
-#: A need with less confidence is written with a question mark.
+#: A need with less confidence, or that a video contradicts, is written with a question mark (`questioned`).
 LIKELY = 0.75
+#: At most this many of these needs are told in the sentence on what to doubt.
+MOST_DOUBTED = 3
 #: A deviation is sure if its sureness is at least `SURE`, doubtful below `PERHAPS`, and written with "perhaps" between.
 SURE, PERHAPS = 0.7, 0.25
 
@@ -81,6 +83,11 @@ def repeats(node: Node) -> bool:
     return node.repeat_share >= 0.5
 
 
+def questioned(need: Edge) -> bool:
+    """Return whether a need has a question mark: a video contradicts it, or its confidence is below `LIKELY`."""
+    return need.agree < need.both or need.confidence < LIKELY
+
+
 #: Stands for segments that do not count as an occurrence of a key step.
 UNCOUNTED = -1
 
@@ -118,17 +125,16 @@ class StepFacts:
     def cells(self, names: Mapping[int, str] | None = None) -> tuple[str, ...]:
         """Return the texts under `STEP_HEADINGS`.
 
-        A need has a question mark below the confidence `LIKELY`, and the number of videos if some contradict it or too
-        few videos of all support it.
+        A need has the number of videos that agree with it, of those that have both key steps, and a question mark if it
+        is `questioned`. A need that was given, and not learned, has no numbers.
         """
         share = "" if self.share is None else f"{100 * self.share:.0f} %"
         if self.key_step in (0, UNCOUNTED):
             return ("does not count" if self.key_step else "background", "", "", "", share, "", "", "")
         needs = []
         for need in self.needs:
-            few = need.agree < need.both or need.agree / self.of < OPTIONAL_BELOW
-            title = step_title(int(need.before), names) + ("" if need.confidence >= LIKELY else "?")
-            needs.append(title + (f" ({need.agree} of {need.both})" if few else ""))
+            title = step_title(int(need.before), names) + ("?" if questioned(need) else "")
+            needs.append(title + (f" ({need.agree} of {need.both})" if need.both else ""))
         return (
             step_title(self.key_step, names),
             f"{self.n_videos} of {self.of}",
@@ -175,6 +181,17 @@ def step_facts(
     return [*rows, *(StepFacts(step, 0, 0, 0.0, 0.0, share, (), ()) for step, share in shares.items())]
 
 
+def step_table(rows: Sequence[StepFacts], names: Mapping[int, str] | None = None) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and cells of a table of facts, without the columns that say nothing.
+
+    These are empty ones, and the times per video if every key step occurs once in each video that has it.
+    """
+    cells = [row.cells(names) for row in rows]
+    nothing = {at: ("", "1") if at == _TIMES else ("",) for at in range(len(STEP_HEADINGS))}
+    told = [at for at, empty in nothing.items() if any(row[at] not in empty for row in cells)]
+    return [STEP_HEADINGS[at] for at in told], [[row[at] for at in told] for row in cells]
+
+
 def _seconds(recordings: Sequence[Recording]) -> dict[int, float]:
     """Return the total time of each key step."""
     total: dict[int, float] = {}
@@ -185,21 +202,21 @@ def _seconds(recordings: Sequence[Recording]) -> dict[int, float]:
 
 
 def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> str:
-    """Return the consensus order as a sentence, with the number of videos of each optional key step.
+    """Return the consensus order as a sentence, with the number of videos of each key step that some videos lack.
 
-    It says which key steps people do in any order, and of which no order is known.
+    It says which key steps are optional, which people do in any order, and of which no order is known.
     """
     if not procedure.nodes:
         return "No key step was found: everything is background."
-    optional = {
-        node.key_step: f" (found in {node.n_videos} of {procedure.n_videos} videos)"
+    lacked = {
+        node.key_step: f" ({'optional, ' if node.optional else ''}in {node.n_videos} of {procedure.n_videos} videos)"
         for node in procedure.nodes
-        if node.optional
+        if node.n_videos < procedure.n_videos
     }
     group_of = {step: group for group in (*procedure.groups, *procedure.unordered) for step in group}
     parts: dict[tuple[int, ...], list[str]] = {}
     for step in procedure.order:
-        title = step_title(step, names) + optional.get(step, "")
+        title = step_title(step, names) + lacked.get(step, "")
         parts.setdefault(group_of.get(step, (step,)), []).append(title)
     if len(procedure.nodes) == 1:
         return f"One key step was found: {parts.popitem()[1][0]}."
@@ -267,26 +284,34 @@ def doubt_sentence(
 ) -> str:
     """Return a sentence on what to doubt about a procedure, or an empty text.
 
-    It consists of the notes of the procedure, the edge of least confidence among those that some videos contradict or
-    that have a question mark in the table, a warning if no video differs from another, and further ``clauses``.
+    It consists of the notes of the procedure, the `MOST_DOUBTED` needs of least confidence among those with a question
+    mark (`questioned`), a warning if no video differs from another, and further ``clauses``.
     """
     procedure = told(procedure)
     # The list has a colon, so its parts have dashes.
     doubts = [note.replace(": ", " \N{EN DASH} ") for note in procedure.notes]
     needs = [edge for edge in procedure.edges if edge.before != START and edge.after != END]
-    weak = [need for need in needs if need.agree < need.both or need.confidence < LIKELY]
+    weak = sorted(filter(questioned, needs), key=lambda need: (need.confidence, need.agree / max(need.both, 1)))
     if weak:
-        need = min(weak, key=lambda need: (need.confidence, need.agree / need.both))
-        before, after = ((names or {}).get(int(step), f"step {step}") for step in (need.before, need.after))
-        both = (
-            f"of the {need.both} videos that have both" if need.agree < need.both else f"video{'s' * (need.both > 1)}"
-        )
-        doubts.append(f"{after} was found after {before} in only {need.agree} {both}")
+        doubts.append(_weak_needs(weak[:MOST_DOUBTED], len(weak) - MOST_DOUBTED, names or {}))
     complete = all(node.n_videos == procedure.n_videos for node in procedure.nodes)
     if not deviations and procedure.n_videos > 1 and complete:
         doubts.append("every video has every key step, so a step that somebody left out may not be among them")
     doubts += clauses
     return f"Reliability: {'; '.join(doubts)}." if doubts else ""
+
+
+def _weak_needs(weak: Sequence[Edge], more: int, names: Mapping[int, str]) -> str:
+    """Return a clause on how few videos show some needs; ``more`` is the number of further ones."""
+
+    def title(step: int | str) -> str:
+        return names.get(int(step), f"step {step}")
+
+    first, *others = weak
+    of = f"of the {first.both} videos that have both" if first.agree < first.both else f"video{'s' * (first.both > 1)}"
+    told = [f"{title(first.after)} was found after {title(first.before)} in only {first.agree} {of}"]
+    told += [f"{title(need.after)} after {title(need.before)} in {need.agree} of {need.both}" for need in others]
+    return join_words([*told, f"{more} more have a question mark"] if more > 0 else told)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from rgwot import paths
 from rgwot.datasets.names import stem_of
 from rgwot.keysteps.given import lasting
 from rgwot.keysteps.left_out import left_out_sentence
+from rgwot.keysteps.reading import edits_sentence
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.keysteps.suggest import MOMENT_COLUMNS, moments_of, number_of_key_steps, videos_of
 from rgwot.keysteps.uncovered import uncovered_sentence
@@ -19,13 +20,13 @@ from rgwot.paths import PROCEDURE, SEGMENTS, Run, Tree, name_of
 from rgwot.procedure import Deviation, Procedure, Recording, recordings_from_segments
 from rgwot.procedure.facts import (
     DEVIATION_HEADINGS,
-    STEP_HEADINGS,
     again_sentences,
     deviation_facts,
     doubt_sentence,
     join_words,
     order_sentence,
     step_facts,
+    step_table,
 )
 from rgwot.records import read_annotations, read_diagnostics, read_manifest, read_segments
 from rgwot.reporting.named import read_named
@@ -55,6 +56,8 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
         head.append(f"Warning: {uncovered_sentence(diagnostics['uncovered'])}.")
     if "left_out" in diagnostics:
         head.append(left_out_sentence(diagnostics["left_out"], len(diagnostics["labelled"]["videos"])))
+    if "second_reading" in diagnostics and (sentence := edits_sentence(diagnostics["second_reading"])):
+        head.append(sentence)
     head += own
     recordings = recordings_from_segments(segments)
     every = recordings_from_segments(segments, every=True)
@@ -86,13 +89,7 @@ def drawn(
     # Tables have the numbers, too, because files and pages need them.
     names = {step: f"{step} {name}" for step, name in (names or {}).items()}
     if procedure.nodes:
-        rows_of_steps = [row.cells(names) for row in step_facts(procedure, recordings, every)]
-        # As on the page, columns without content are left out.
-        filled = [at for at in range(len(STEP_HEADINGS)) if any(row[at] for row in rows_of_steps)]
-        lines += [
-            "",
-            *_table([STEP_HEADINGS[at] for at in filled], [[row[at] for at in filled] for row in rows_of_steps]),
-        ]
+        lines += ["", *_table(*step_table(step_facts(procedure, recordings, every), names))]
     rows = deviation_facts(found, recordings if every is None else every, annotated)
     return [*lines, "", *deviation_lines([row.cells(names) for row in rows])]
 

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rgwot.config.methods import CLUSTERING, DECODERS
-from rgwot.config.settings import Settings
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.decode import ByVideo, find_key_steps, segments_of
 from rgwot.keysteps.given import given_of_rows
@@ -23,16 +21,15 @@ from rgwot.keysteps.labelled import Kept
 from rgwot.keysteps.left_out import leave_one_out
 from rgwot.keysteps.ordering import KeySteps, counted, occurrences, rank_procedures, usual_kept
 from rgwot.keysteps.reading import second_reading
-from rgwot.keysteps.settings import ANNOTATED, LABELLED
+from rgwot.keysteps.settings import ANNOTATED, LABELLED, Decoder, Labelled, Numbered, resolved_K
 from rgwot.keysteps.suggest import frames_of, suggest
 from rgwot.keysteps.trivial import annotated_segments, trivial_key_steps, trivial_segments
 from rgwot.keysteps.uncovered import uncovered, uncovered_sentence
 from rgwot.paths import DIAGNOSTICS, KEYSTEPS, NAMES, ORDER, PROCEDURES, SEGMENTS, name_of
 from rgwot.procedure import Deviation
 from rgwot.procedure.expected import ExpectedStep, compare_with_own
-from rgwot.procedure.learning import LEARNER
 from rgwot.records import read_annotations, read_manifest
-from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import other_than, replacing, write_csv, write_json
 from rgwot.runtime.provenance import write_record
 from rgwot.stages.embed import read_embeddings
@@ -80,8 +77,7 @@ def own_deviations(key_steps: KeySteps, expected: Sequence[ExpectedStep] | None)
 def decode(
     embeddings_zarr: str | Path,
     output_dir: str | Path,
-    decoder: str,
-    settings: Settings,
+    decoder: Decoder,
     seed: int,
     alone: bool = True,
     annotations_csv: str | Path | None = None,
@@ -104,7 +100,7 @@ def decode(
     if annotations_csv is not None:
         given = given_of(task, read_annotations(Path(annotations_csv), background=True))
     expected = None if expected_yaml is None else read_expected(expected_yaml)
-    return write_keysteps(output_dir, decode_task(task, decoder, settings, seed, alone, given), expected)
+    return write_keysteps(output_dir, decode_task(task, decoder, seed, alone, given), expected)
 
 
 def given_of(task: EmbeddedTask, annotations: pd.DataFrame) -> Given:
@@ -121,19 +117,19 @@ def given_of(task: EmbeddedTask, annotations: pd.DataFrame) -> Given:
     )
 
 
-def taught_by(task: EmbeddedTask, given: Given, settings: Settings, seed: int) -> Given:
-    """Return the labels of the videos that teach: all that are labelled and not held out, or ``labelled.n`` of these.
+def taught_by(task: EmbeddedTask, given: Given, decoder: Labelled, seed: int) -> Given:
+    """Return the labels of the videos that teach: all that are labelled and not held out, or ``decoder.n`` of these.
 
     Raises RgwotError if there are too few.
     """
     videos = task.part(held_out=False)
     chosen = [video for video in videos if video in given.labels]
-    n = settings.labelled.teachers(len(chosen))
+    n = decoder.teachers(len(chosen))
     generator = np.random.default_rng([seed, 3])
-    if n < len(chosen) and settings.labelled.draw == "suggested":
+    if n < len(chosen) and decoder.draw == "suggested":
         order = list(videos)
         places, frames = [order.index(video) for video in chosen], frames_of(videos, task.features_fps)
-        chosen = [order[place] for place in suggest(frames, given.K, n, settings.meanfield, generator, among=places)]
+        chosen = [order[place] for place in suggest(frames, given.K, n, decoder.meanfield, generator, among=places)]
     elif n < len(chosen):
         chosen = sorted(generator.permutation(chosen)[:n].tolist())
     return replace(
@@ -144,27 +140,26 @@ def taught_by(task: EmbeddedTask, given: Given, settings: Settings, seed: int) -
     )
 
 
-def check_labels(decoder: str, settings: Settings, labelled: int) -> None:
+def check_labels(decoder: Decoder, labelled: int) -> None:
     """Raise RgwotError if a decoder cannot learn from this number of ``labelled`` videos, or learns from none."""
-    if DECODERS[decoder].labels:
-        settings.labelled.teachers(labelled)
+    if isinstance(decoder, Labelled):
+        decoder.teachers(labelled)
     elif labelled:
         raise RgwotError(
-            f"decoder {decoder!r}: found labels, from which it does not learn; expected the decoder {LABELLED!r}"
+            f"decoder {decoder.NAME!r}: found labels, from which it does not learn; expected the decoder {LABELLED!r}"
         )
 
 
 def decode_task(
     task: EmbeddedTask,
-    decoder: str,
-    settings: Settings,
+    decoder: Decoder,
     seed: int,
     alone: bool = True,
     given: Given | None = None,
     kept: Kept | None = None,
     check: bool = True,
 ) -> KeySteps:
-    """Find the key steps of a task by a decoder and its settings (`rgwot.keysteps.decode.find_key_steps`).
+    """Find the key steps of a task by a decoder (`rgwot.keysteps.decode.find_key_steps`).
 
     The decoder ``labelled`` learns from ``given`` labels (`taught_by`). What labels do not change is ``kept``, so that
     decoding the same embeddings with other labels takes less time. The diagnostics also have ``decoding_cpu_s``, the
@@ -172,40 +167,24 @@ def decode_task(
     teaching videos ``left_out`` (`leave_one_out`), whose own CPU time is apart, as is that of `read_again`. Without
     ``check`` there is none of these three.
 
-    Raises RgwotError for an unknown decoder, for labels that the decoder does not learn from or lacks, and wherever
+    Raises RgwotError for labels that the decoder does not learn from or lacks, and wherever
     `find_key_steps` does.
     """
     began = process_time()
-    if decoder not in CLUSTERING:
-        raise RgwotError(f"decoder {decoder!r}: unknown; {nearest(decoder, CLUSTERING)}")
-    check_labels(decoder, settings, 0 if given is None else len(given.labels))
-    entry = CLUSTERING[decoder]
-    run = entry.bound(settings)
-    if decoder == LABELLED:
+    check_labels(decoder, 0 if given is None else len(given.labels))
+    run, taught, extra = decoder.__call__, None, 0
+    if isinstance(decoder, Labelled) and given is not None:
         # Leaving videos out decodes the same samples, too.
-        run = partial(run, kept=kept or Kept())
-    taught = None if given is None else taught_by(task, given, settings, seed)
-    key_steps = find_key_steps(
-        task,
-        decoder,
-        run,
-        settings=settings.decode,
-        chain=settings.meanfield,
-        learner=settings.procedure.learner,
-        seed=seed,
-        restore=entry.bound(settings, entry.restore) if entry.restore else None,
-        alone=alone,
-        labels_given=taught,
-        extra=settings.labelled.extra,
-        second_seed=not entry.slow,
-    )
+        run, extra = partial(decoder.__call__, kept=kept or Kept()), decoder.extra
+        taught = taught_by(task, given, decoder, seed)
+    key_steps = find_key_steps(task, decoder, seed=seed, decode=run, alone=alone, labels_given=taught)
     key_steps.diagnostics["decoding_cpu_s"] = round(process_time() - began, 3)
-    missing = None if taught is None or settings.labelled.extra or not check else uncovered(task, taught)
+    missing = None if taught is None or extra or not check else uncovered(task, taught)
     if missing is not None:
         key_steps.diagnostics["uncovered"] = missing
         key_steps.diagnostics["warnings"].append(uncovered_sentence(missing))
-        log.warning("%s/%s/seed%d: %s", task.method, decoder, seed, uncovered_sentence(missing))
-    left_out = None if taught is None or not check else leave_one_out(task, taught, run, settings.labelled.extra, seed)
+        log.warning("%s/%s/seed%d: %s", task.method, decoder.NAME, seed, uncovered_sentence(missing))
+    left_out = None if taught is None or not check else leave_one_out(task, taught, run, extra, seed)
     if left_out is not None:
         key_steps.diagnostics["left_out"] = left_out.facts
         key_steps = replace(
@@ -243,28 +222,26 @@ def read_again(task: EmbeddedTask, key_steps: KeySteps, seed: int) -> KeySteps:
     if second is None:
         return key_steps
     edits = {kind: {"made": made, "told": told} for kind, (made, told) in second.edits.items()}
-    key_steps.diagnostics["second_reading"] = {**edits, "cpu_s": round(process_time() - began, 3)}
+    key_steps.diagnostics["second_reading"] = {**edits, "decoding_cpu_s": round(process_time() - began, 3)}
     return replace(key_steps, second=(_counted(task, key_steps, second.labels), second.support))
 
 
 def decode_trivial(
     manifest_csv: str | Path,
     output_dir: str | Path,
-    decoder: str,
-    K: int | str,
+    decoder: Decoder,
     seed: int,
     stride: int,
     held_out: Sequence[str] = (),
-    learner: str = LEARNER,
     annotations_csv: str | Path | None = None,
 ) -> dict[str, Any]:
     """Write a trivial baseline for every usable video of a manifest, in the same files as other decoders.
 
     Both scopes have the same segments, because labels mean the same in every video. An existing folder is replaced as a
     whole. The decoder is ``one_label``, ``uniform`` or ``random``, which uses ``seed`` and labels every ``stride``-th
-    native frame; K is a number, at least 1. Only the ``held_out`` videos are scored (all if there are none), as for the
-    methods that the baseline is compared with; ``learner`` learns the procedure from the others. The decoder
-    ``annotated`` writes the annotations instead, rasterised at every ``stride``-th native frame by the rule ``exact``.
+    native frame; its K is a number, at least 1. Only the ``held_out`` videos are scored (all if there are none), as for
+    the methods that the baseline is compared with; the procedure is learned from the others. The decoder ``annotated``
+    writes the annotations instead, rasterised at every ``stride``-th native frame by the rule ``exact``.
     Returns the content of ``diagnostics.json``; a trivial baseline is never marked degenerate.
 
     Raises
@@ -277,12 +254,13 @@ def decode_trivial(
     usable = manifest.loc[manifest["status"] != "skipped", ["video", "duration_s", "fps"]]
     if usable.empty:
         raise RgwotError(f"manifest {manifest_csv}: no usable video ({len(skipped)} skipped); expected at least one")
-    if decoder == ANNOTATED:
+    if isinstance(decoder, Numbered):
+        K = resolved_K(decoder.K)
+        segments = trivial_segments(usable.itertuples(index=False, name=None), decoder.NAME, K, seed, stride)
+    else:
         if annotations_csv is None:
             raise RgwotError(f"decoder {ANNOTATED!r}: found no annotations, expected a table of them")
         segments, K = annotated_segments(usable, read_annotations(Path(annotations_csv)), stride)
-    else:
-        segments = trivial_segments(usable.itertuples(index=False, name=None), decoder, K, seed, stride)
-    key_steps = trivial_key_steps(segments, decoder, int(K), seed, held_out, learner, skipped)
+    key_steps = trivial_key_steps(segments, decoder.NAME, K, seed, held_out, decoder.procedure.learner, skipped)
     key_steps.diagnostics["decoding_cpu_s"] = round(process_time() - began, 3)
     return write_keysteps(output_dir, key_steps)

@@ -10,21 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import zarr
 
-from rgwot.config.experiments import split_id
-from rgwot.config.methods import EMBEDDING_KINDS, FAMILIES
-from rgwot.config.settings import Settings
+from rgwot.config.methods import FAMILIES
 from rgwot.embedding.arrays import usual_ratio
 from rgwot.embedding.interface import (
     EmbeddedTask,
     EmbeddedVideo,
     EmbedVideo,
-    Fit,
     VideoFeatures,
     check_finite,
     checked,
     embedded_video,
     with_both_parts,
 )
+from rgwot.embedding.settings import Embedding, Pooled, Whitened
 from rgwot.features.index import open_stores
 from rgwot.features.store import STORE_ERRORS, FeatureStore, put, whole
 from rgwot.runtime.errors import RgwotError, first_line
@@ -134,7 +132,7 @@ def embed(
     output_zarr: Path,
     *,
     method: str | None = None,
-    settings: Settings | None = None,
+    settings: Embedding | None = None,
     seed: int | None = None,
     device: str = "auto",
     threads: int | None = None,
@@ -159,8 +157,7 @@ def embed(
     method
         Id to record; by default ``trained``, or ``raw`` without a model. Without a model it determines the embedding.
     settings
-        The blocks that an embedding without an encoder reads (`rgwot.config.methods.EMBEDDING_KINDS`); by default the
-        default settings.
+        An embedding without an encoder; by default ``raw``.
     seed
         Seed to fit with and to record; by default that of the model, or 0 without one.
     device
@@ -192,7 +189,7 @@ def embed(
                     f"model: trained on features with {key} {value!r}, found {actual!r} in {stores[0].path}; "
                     "train again"
                 )
-    embed_one = embedder(stores, settings or Settings(), model, method, seed, device, threads, held_out)
+    embed_one = embedder(stores, settings or Pooled(), model, method, seed, device, threads, held_out)
     write_embeddings(output_zarr, stores, embed_one.embed, embed_one.facts, embed_one.held_out)
 
 
@@ -216,7 +213,7 @@ class Embedder(NamedTuple):
 
 def embedder(
     stores: Sequence[VideoFeatures],
-    settings: Settings,
+    settings: Embedding,
     model: Mapping[str, Any] | None = None,
     method: str | None = None,
     seed: int | None = None,
@@ -238,9 +235,9 @@ def embedder(
     if model is None:
         name, number, notes = method or "raw", seed or 0, []
         training = [store for store in stores if store.video not in held_out]
-        embed_one = fit_of(name, settings)(training, number)
+        embed_one = fit(settings, training, number)
         # Among embeddings without an encoder, only whitening does not depend on the scales of channels.
-        standardised = FAMILIES[split_id(name)[0]].embedding == "whitened"
+        standardised = isinstance(settings, Whitened)
     else:
         from rgwot.embedding.encoder import embed_by_model
         from rgwot.runtime.device import resolve_device
@@ -275,16 +272,15 @@ def write_embeddings(
     write_embedded(output_zarr, videos, {**facts, "held_out": sorted(held_out)} if held_out else facts)
 
 
-def fit_of(method: str, settings: Settings) -> Fit:
-    """Return the function that fits the embedding of a method without an encoder, with its settings."""
-    base = split_id(method)[0]
-    entry = EMBEDDING_KINDS[FAMILIES[base].embedding]
-    if not entry.function:
-        able = [family.name for family in FAMILIES.values() if EMBEDDING_KINDS[family.embedding].function]
+def fit(embedding: Embedding, videos: Sequence[VideoFeatures], seed: int) -> EmbedVideo:
+    """Fit an embedding without an encoder to videos."""
+    if not embedding.FUNCTION:
+        able = [family.name for family in FAMILIES.values() if family.embedding.FUNCTION]
         raise RgwotError(
-            f"method {method!r}: found no model; give one, or choose a method without a model: {', '.join(able)}"
+            f"method {embedding.NAME!r}: found no model; give one, or choose a method without one: {', '.join(able)}"
         )
-    return entry.bound(settings)
+    embed: EmbedVideo = embedding(videos, seed)
+    return embed
 
 
 def embedded_task(stores: Sequence[VideoFeatures], embed_one: Embedder) -> EmbeddedTask:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from rgwot.columns import DEVIATION_COLUMNS
+from rgwot.columns import DEVIATION_COLUMNS, OCCURRENCE_COLUMNS
 from rgwot.datasets.annotation_formats import records
 from rgwot.paths import DEVIATIONS, PROCEDURE, name_of
 from rgwot.procedure.expected import ExpectedStep, parse_expected
 from rgwot.procedure.graphs import Edges, Step, restricted
 from rgwot.procedure.interface import Deviation, Procedure, Recording
 from rgwot.procedure.learning import recordings_from_segments
-from rgwot.records import read_deviations
+from rgwot.records import read_deviations, typed_occurrences
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, read_yaml, typed, write_csv, write_json
 from rgwot.runtime.provenance import unedited
@@ -66,6 +66,7 @@ def read_recordings(path: str | os.PathLike[str]) -> tuple[list[Recording], dict
 
     It needs the columns ``video``, ``start_s``, ``end_s`` (seconds) and ``key_step`` (from 1, background 0). ``name``
     and ``scope`` are optional; with ``scope``, only rows with ``task`` are read. The first name of a key step is used.
+    If there are ``shows`` and ``counts``, as in a result, these tell the occurrences (`recordings_from_segments`).
 
     Raises
     ------
@@ -76,6 +77,8 @@ def read_recordings(path: str | os.PathLike[str]) -> tuple[list[Recording], dict
     if not (rows := [row for _, row in records(Path(path))]):
         raise RgwotError(f"{path}: found no row, expected at least one, with the columns {','.join(columns)}")
     frame = typed(pd.DataFrame(rows), path, columns, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})
+    if {*OCCURRENCE_COLUMNS} <= {*frame}:
+        frame = typed_occurrences(frame, Path(path))
     if "scope" in frame:
         frame = frame[frame["scope"] == "task"]
         if frame.empty:

@@ -18,14 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from rgwot.config.methods import EMBEDDING_KINDS, LOSSES, blocks, load
-from rgwot.config.settings import EXECUTION, Settings
+from rgwot.blocks import load
+from rgwot.config.settings import without_execution
 from rgwot.embedding.encoder import Encoder, embed_by_model, seeded
 from rgwot.embedding.interface import VideoFeatures
 from rgwot.embedding.loop import Recipe, Record, Trainer, per_second
 from rgwot.embedding.sampler import FeatureBank, Stream, draw_videos, generator
-from rgwot.embedding.settings import EncoderSettings
+from rgwot.embedding.settings import EncoderSettings, TrainedEncoder
 from rgwot.features.index import common_attributes, open_stores
+from rgwot.losses.settings import FusedGromovWasserstein
 from rgwot.paths import HISTORY, MACHINE, MODEL, name_of
 from rgwot.runtime.device import hardware, resolve_device
 from rgwot.runtime.errors import RgwotError
@@ -137,7 +138,7 @@ def train(
     index_csv: Path,
     features_dir: Path,
     output_dir: Path,
-    settings: Settings,
+    settings: TrainedEncoder,
     seed: int,
     *,
     device: str = "auto",
@@ -161,7 +162,7 @@ def train(
     index_csv, features_dir
         Feature index of the task, and the directory of its stores.
     settings
-        Blocks ``ot loss cidm encoder train data`` are read.
+        The method.
     seed
         Seed of initial weights, pairs, frames and dropout.
     device
@@ -207,7 +208,7 @@ class Trained(NamedTuple):
 
 def fit_encoder(
     stores: Sequence[VideoFeatures],
-    settings: Settings,
+    settings: TrainedEncoder,
     seed: int,
     *,
     device: str = "auto",
@@ -258,14 +259,7 @@ def fit_encoder(
     for note in notes:
         log.info(note)
     recorded = {
-        "settings": {
-            block: {
-                key: value
-                for key, value in getattr(settings, block).model_dump(by_alias=True, mode="json").items()
-                if f"{block}.{key}" not in EXECUTION
-            }
-            for block in _blocks_read(settings)
-        },
+        "settings": without_execution(settings.by_block()),
         "seed": seed,
         "features": dict(features),
         "videos": [store.video for store in stores],
@@ -314,34 +308,31 @@ def fit_encoder(
     return Trained(model, trainer.history, checkpoint)
 
 
-def recipe_of(settings: Settings) -> Recipe:
+def recipe_of(settings: TrainedEncoder) -> Recipe:
     """Return the training recipe of an encoder for these settings."""
-    loss = LOSSES[settings.loss.alignment]
-    learned = load(loss.learned) if loss.learned else None
-    return Recipe(loss.bound(settings), settings.cidm, settings.encoder, settings.train, settings.data, learned)
+    loss = settings.loss
+    learned = load(type(loss).LEARNED) if loss.LEARNED else None
+    return Recipe(loss, settings.cidm, settings.encoder, settings.train, settings.data, learned)
 
 
-def _blocks_read(settings: Settings) -> tuple[str, ...]:
-    """Return the blocks of settings that a training reads, including those of an extension's loss."""
-    return blocks([EMBEDDING_KINDS["encoder"], LOSSES[settings.loss.alignment]])
-
-
-def inactive_prior(settings: Settings) -> str | None:
+def inactive_prior(settings: TrainedEncoder) -> str | None:
     """Return a sentence if the structural prior is requested but its radius is below one frame, otherwise None.
 
     The plan then depends on alpha only through its temperature (methods 3.4).
     """
-    ot, frames = settings.ot, settings.train.N + (settings.ot.virtual == "cost")
-    unread = not LOSSES[settings.loss.alignment].takes("ot.r")
-    if unread or ot.alpha == 0 or structure_radius(frames, ot.r) > 0:
+    loss = settings.loss
+    if not isinstance(loss, FusedGromovWasserstein):
+        return None
+    frames = settings.train.N + (loss.virtual == "cost")
+    if loss.alpha == 0 or structure_radius(frames, loss.r) > 0:
         return None
     return (
-        f"the structural prior does nothing: r = {ot.r} of {frames} frames is less than one frame; "
+        f"the structural prior does nothing: r = {loss.r} of {frames} frames is less than one frame; "
         f"it has an effect from r = {1 / frames:.4g}"
     )
 
 
-def long_window(settings: Settings, stores: Sequence[VideoFeatures]) -> str | None:
+def long_window(settings: TrainedEncoder, stores: Sequence[VideoFeatures]) -> str | None:
     """Return a sentence if features are vectors and C-IDM's window exceeds 5 % of a typical video, otherwise None."""
     cidm = settings.cidm
     if not (cidm.beta and cidm.gradient and all(store.vectors for store in stores)):

@@ -19,9 +19,9 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from rgwot.blocks import load
 from rgwot.columns import readable
 from rgwot.config.configuration import load_config
-from rgwot.config.methods import load
 from rgwot.datasets import folder
 from rgwot.datasets.annotation_files import of_no_video
 from rgwot.datasets.annotations import id_ranges
@@ -34,9 +34,9 @@ from rgwot.datasets.names import chapters_among, parts_among
 from rgwot.datasets.registry import TaskFacts, match_name
 from rgwot.datasets.text import DataFault, tell
 from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
-from rgwot.embedding.values import Values, unusual
+from rgwot.embedding.values import LONG_S, Values, unlikely_lengths, unusual
 from rgwot.features.index import size_text, unlike
-from rgwot.features.settings import extractor
+from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
 from rgwot.runtime.provenance import sha256
@@ -59,7 +59,6 @@ from rgwot.timing import VideoInfo, allowed_loss, ends_early, repeated_frames
 
 if TYPE_CHECKING:
     from rgwot.datasets.settings import ImportSettings
-    from rgwot.features.settings import FeatureSettings
 
 #: Number of frames decoded per video, from the first to the last before the loss that is tolerated at the end.
 SAMPLES = 5
@@ -212,7 +211,7 @@ def torch_cache() -> Path:
 
 def lacking(study: Study, dataset: str) -> Iterator[Finding]:
     """Yield a finding for everything that this machine lacks for making the features of a dataset."""
-    settings = study.experiments.settings("none", None, dataset).features
+    settings = study.experiments.common(FeatureSettings, dataset)
     backbone, weights = extractor(settings.backbone), settings.weights
     try:
         weights_file(study, dataset)
@@ -298,7 +297,8 @@ def examine(
         findings += dict.fromkeys(
             [*_of_task(files, task, facts, K, of_task), *(finding for video in of_task for finding in video.findings)]
         )
-        for path in () if quick or not of_task else datasets.changed_sources(study, dataset, task):
+        usable = of_task and files.tasks[task].problem is None
+        for path in datasets.changed_sources(study, dataset, task) if usable and not quick else ():
             findings.append(Finding("error", "changed", datasets.CHANGED, task, below(path, root)))
         if layout_module(entry.layout).read_annotation is folder.read_annotation:
             for path, line in of_no_video(root, (video.entry for video in of_task), options):
@@ -320,7 +320,7 @@ def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEnt
             feature_facts, facts, values = check_features(root / video.path, form, None, quick)
     else:
         with of_video("video", video.path):
-            features = study.experiments.settings("none", None, dataset).features
+            features = study.experiments.common(FeatureSettings, dataset)
             facts = check_video(root / video.path, features, options.told_fps, quick)
         if form is not None:
             with of_video("features", video.path):
@@ -440,6 +440,16 @@ def _of_lengths(task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:
         if whole and (not usual or any((lengths[name] or 0.0) < _PART * usual for name in parts)):
             line = f"{', '.join(parts)}: the names look like parts of one recording; {_WHOLE}; join them"
             yield Finding("warning", "length", line, task)
+    # Long recordings whose times tell their length are doubted by file.
+    known = [
+        length
+        for video in videos
+        if video.features is not None
+        and (length := video.facts.duration_s) is not None
+        and (video.features.times is None or length < LONG_S)
+    ]
+    if line := unlikely_lengths(known):
+        yield Finding("warning", "length", line, task)
     logs = {name: math.log(length) for name, length in lengths.items() if length and name in whole}
     if len(logs) < _FEW:
         return

@@ -10,17 +10,18 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from rgwot.blocks import Blocks, flatten
 from rgwot.config.configuration import load_config, read_files
-from rgwot.config.experiments import family_of, replaced_settings, split_id
-from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, LOSSES
-from rgwot.config.settings import EXECUTION, flatten, known_blocks
+from rgwot.config.experiments import decoder_of, family_of, replaced_settings
+from rgwot.config.settings import defaults, merged, owners, without_execution
 from rgwot.datasets import registry
 from rgwot.datasets.base import too_few_videos
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.datasets.video_table import read_video_table, subjects_in
+from rgwot.embedding.settings import SplitSettings, TrainedEncoder
 from rgwot.evaluation import EvaluationSettings
 from rgwot.features.settings import FeatureSettings, extractor
-from rgwot.keysteps.settings import ANNOTATED, resolved_K
+from rgwot.keysteps.settings import ANNOTATED, Decoder, Labelled, Numbered, resolved_K
 from rgwot.paths import DIAGNOSTICS, KEYSTEPS, name_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import unedited
@@ -42,13 +43,6 @@ from rgwot.study.study import Study
 
 #: Folder of true task graphs, {dataset}/{task}.csv, in the folder of a study.
 GRAPHS = "graphs"
-#: Dotted keys of the settings that a stage reads for every method and decoder.
-KEYS = {
-    "extract": FeatureSettings.dotted(),
-    "train": EMBEDDING_KINDS["encoder"].dotted(),
-    "evaluate": EvaluationSettings.dotted(),
-    "view": (),
-}
 
 
 #: Device files of NVIDIA GPUs (a container may have any of them), and of GPUs in WSL.
@@ -76,48 +70,35 @@ def gpus(study: Study) -> int:
     return int(device == "cuda" or (device == "auto" and gpu_there()))
 
 
-def keys_of(stage: str, method: str = "none", decoder: str | None = None) -> tuple[str, ...]:
-    """Return the dotted keys of the settings that a stage takes.
+def decoder_for(study: Study, dataset: str, task: str, method: str, decoder: str) -> Decoder:
+    """Return the decoder of a result; ``K`` becomes a number if it is ``gt`` or ``gt+1``.
 
-    >>> keys_of("evaluate"), keys_of("embed", "raw")
-    (('evaluation.stride', 'evaluation.also'), ())
+    Raises RgwotError if it is one of these, but the task is not annotated.
     """
-    if stage == "embed":
-        return EMBEDDING_KINDS[family_of(method).embedding].dotted()
-    if stage == "decode" and decoder is not None:
-        entry = DECODERS[split_id(decoder)[0]]
-        return (*entry.dotted(), "evaluation.stride") if entry.trivial else entry.dotted()
-    if stage == "bundle":
-        embedding = () if family_of(method).trained else keys_of("embed", method)
-        return (*keys_of("decode", method, decoder), *embedding)
-    return KEYS[stage]
+    rule = study.experiments.decoding(method, decoder, dataset)
+    if not isinstance(rule, Numbered) or isinstance(rule.K, int):
+        return rule
+    try:
+        return rule.model_copy(update={"K": resolved_K(rule.K, annotated_steps(study, dataset, task))})
+    except RgwotError as error:
+        raise RgwotError(f"{dataset}/{task}: {error}") from None
 
 
-def stage_settings(
-    study: Study, stage: str, dataset: str, task: str, method: str = "none", decoder: str | None = None
+def settings_behind(
+    study: Study, dataset: str, task: str, method: str = "none", decoder: str | None = None, scored: bool = False
 ) -> dict[str, dict[str, Any]]:
-    """Return the blocks of settings that a stage reads, resolved for an experiment on a task.
+    """Return the settings that make results outdated if they change, by block: of method, decoder and scoring.
 
-    ``K`` becomes a number if it is ``gt`` or ``gt+1``; raises RgwotError if it is, but the task is not annotated.
+    Those of earlier stages are among them, because Snakemake checks only the job that makes a file: if a training
+    fails after a change, the old scores would otherwise seem up to date. Settings that do not affect results
+    (`rgwot.config.settings.EXECUTION`) are left out.
     """
-    settings = study.experiments.settings(method, decoder, dataset)
-    stage_keys = keys_of(stage, method, decoder)
-    if stage in ("train", "embed") and family_of(method).trained:
-        # The loss of an extension may have its own block of settings.
-        stage_keys += LOSSES[settings.loss.alignment].dotted()
-    values = study.experiments.values(method, decoder, dataset)
-    blocks: dict[str, dict[str, Any]] = {}
-    for key, value in values.items():
-        block, name = key.split(".", 1)
-        if key in stage_keys:
-            blocks.setdefault(block, {})[name] = value
-    K = blocks.get("decode", {}).get("K")
-    if K in ("gt", "gt+1"):
-        try:
-            blocks["decode"]["K"] = resolved_K(K, annotated_steps(study, dataset, task))
-        except RgwotError as error:
-            raise RgwotError(f"{dataset}/{task}: {error}") from None
-    return blocks
+    layers: list[Blocks] = [study.experiments.embedding(method, dataset).by_block()]
+    if decoder is not None:
+        layers.append(decoder_for(study, dataset, task, method, decoder).by_block())
+    if scored or (decoder is not None and decoder_of(decoder).TRIVIAL):
+        layers.append(study.experiments.common(EvaluationSettings, dataset).by_block())
+    return without_execution(merged(*layers))
 
 
 def replaced(study: Study, files: Iterable[Path]) -> list[str]:
@@ -128,9 +109,10 @@ def replaced(study: Study, files: Iterable[Path]) -> list[str]:
     """
     user_files = [file for file in files if file.is_file() and file.read_bytes() != DEFAULTS.read_bytes()]
     content = read_files(user_files)
+    shipped_values = defaults()
     written = {
-        **study.experiments.changed,
-        **flatten({block: content[block] for block in known_blocks() if content.get(block)}),
+        **{key: value for key, value in flatten(study.config.blocks).items() if value != shipped_values[key]},
+        **flatten({block: content[block] for block in owners() if content.get(block)}),
     }
     shipped = {name: entry.changed for name, entry in load_config(read_files([DEFAULTS]), "defaults").datasets.items()}
     for name, entry in study.config.datasets.items():
@@ -154,12 +136,15 @@ def long_trainings(study: Study, trainings: Sequence[tuple[str, str]]) -> str:
     """
     hours = 0.0
     for method, dataset in trainings:
-        settings = study.experiments.settings(method, None, dataset)
-        if study.config.dataset(dataset).imported is None:
-            network, wide = extractor(settings.features.backbone), settings.encoder.channels
+        encoder, features = (
+            study.experiments.embedding(method, dataset),
+            study.experiments.common(FeatureSettings, dataset),
+        )
+        if isinstance(encoder, TrainedEncoder) and study.config.dataset(dataset).imported is None:
+            network, wide = extractor(features.backbone), encoder.encoder.channels
             share = (network.channels * wide + wide**2) / (1024 * 512 + 512**2)
-            size = (network.side(settings.features.size) or 11) ** 2 / 11**2
-            hours += settings.train.iterations * 2.2 * share * size / 3600
+            size = (network.side(features.size) or 11) ** 2 / 11**2
+            hours += encoder.train.iterations * 2.2 * share * size / 3600
     if gpus(study) or hours < 1:
         return ""
     return (
@@ -168,35 +153,19 @@ def long_trainings(study: Study, trainings: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def tracked_settings(
-    study: Study, stage: str, dataset: str, task: str, method: str = "none", decoder: str | None = None
-) -> dict[str, dict[str, Any]]:
-    """Return the settings that make results of a stage outdated if they change, including those of earlier stages.
-
-    Snakemake checks only the job that makes a file: if a training fails after a change, the old scores would otherwise
-    seem up to date. Settings that do not affect results (`rgwot.config.settings.EXECUTION`) are left out.
-    """
-    blocks: dict[str, dict[str, Any]] = {}
-    for earlier in (stage, "embed", *(["decode"] if decoder is not None else [])):
-        for block, keys in stage_settings(study, earlier, dataset, task, method, decoder).items():
-            kept = {name: value for name, value in keys.items() if f"{block}.{name}" not in EXECUTION}
-            blocks.setdefault(block, {}).update(kept)
-    return blocks
-
-
 def feature_settings(study: Study, dataset: str, task: str) -> dict[str, Any]:
     """Return the settings that make features of a dataset outdated if they change: of their import or extraction."""
     if study.config.dataset(dataset).imported:
         return import_settings(study, dataset)
-    return {**tracked_settings(study, "extract", dataset, task), "reading": reading(study, dataset)}
+    features = without_execution(study.experiments.common(FeatureSettings, dataset).by_block())
+    return {**features, "reading": reading(study, dataset)}
 
 
-def held_out(study: Study, dataset: str, task: str, method: str, videos: Iterable[str]) -> tuple[str, ...]:
-    """Return the held-out videos of a task, which a method must not see before they are scored.
+def held_out(study: Study, dataset: str, task: str, data: SplitSettings, videos: Iterable[str]) -> tuple[str, ...]:
+    """Return the held-out videos of a task, which a method with this split must not see before they are scored.
 
     Raises RgwotError if the task has too few videos to hold some out.
     """
-    data = study.experiments.settings(method, None, dataset).data
     if data.split == "all":
         return ()
     entry = study.config.datasets.get(dataset)
@@ -225,16 +194,17 @@ def check_trained(method: str) -> None:
 
 def check_rule(decoder: str) -> None:
     """Raise RgwotError for a decoder that cannot label other videos."""
-    name = split_id(decoder)[0]
-    entry = DECODERS.get(name)
-    if entry is None or not entry.restore:
-        why = "does not look at videos" if entry and entry.trivial else "cannot label other videos"
-        raise RgwotError(f"decoder {name!r}: {why}; expected a decoder that can label other videos, such as graphcut")
+    kind = decoder_of(decoder)
+    if not kind.RESTORE:
+        why = "does not look at videos" if kind.TRIVIAL else "cannot label other videos"
+        raise RgwotError(
+            f"decoder {kind.NAME!r}: {why}; expected a decoder that can label other videos, such as graphcut"
+        )
 
 
 def reads_annotations(decoder: str) -> bool:
     """Return whether a decoder reads the annotated segments."""
-    return split_id(decoder)[0] == ANNOTATED
+    return decoder_of(decoder).NAME == ANNOTATED
 
 
 def check_unedited(folder: Path) -> None:
@@ -248,15 +218,15 @@ def check_unedited(folder: Path) -> None:
 
 def learns_from_labels(decoder: str) -> bool:
     """Return whether a decoder learns from annotated videos."""
-    return DECODERS[split_id(decoder)[0]].labels
+    return decoder_of(decoder).LABELS
 
 
 @cache
 def teachers(study: Study, dataset: str, task: str, method: str, decoder: str) -> int:
     """Return the number of annotated videos that a result learns from; RgwotError if a decoder lacks some."""
-    if not learns_from_labels(decoder):
+    labelled = study.experiments.decoding(method, decoder, dataset)
+    if not isinstance(labelled, Labelled):
         return 0
-    labelled = study.experiments.settings(method, decoder, dataset).labelled
     try:
         return labelled.teachers(len(annotated_videos(study, dataset, task)))
     except RgwotError as error:
@@ -310,7 +280,7 @@ def weights_file(study: Study, dataset: str) -> list[str]:
 
     Raises RgwotError if the file does not exist, once instead of for every video.
     """
-    features = study.experiments.settings("none", None, dataset).features
+    features = study.experiments.common(FeatureSettings, dataset)
     backbone = extractor(features.backbone)
     # Raises an error if the package of the weights is missing, which would fail every video.
     backbone.packaged(features.weights)
@@ -327,11 +297,11 @@ def weights_file(study: Study, dataset: str) -> list[str]:
 def check_task(study: Study, dataset: str, task: str, method: str) -> None:
     """Raise RgwotError if a task has too few videos for a method that compares videos, or to hold some out."""
     videos_of_task = videos(study, dataset, task)
-    if EMBEDDING_KINDS[family_of(method).embedding].several and len(videos_of_task) < MIN_VIDEOS:
+    if family_of(method).embedding.SEVERAL and len(videos_of_task) < MIN_VIDEOS:
         raise RgwotError(
             too_few_videos(dataset, task, len(videos_of_task), MIN_VIDEOS, str(study.config.root_of(dataset)))
         )
-    held_out(study, dataset, task, method, videos_of_task)
+    held_out(study, dataset, task, study.experiments.embedding(method, dataset).data, videos_of_task)
 
 
 @cache

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rgwot import paths
-from rgwot.config.experiments import family_of, split_id
-from rgwot.config.methods import DECODERS
+from rgwot.config.experiments import decoder_of, family_of
 from rgwot.keysteps.settings import LABELLED
 from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
@@ -162,4 +161,4 @@ def key_step_tables(study: Study) -> list[str]:
 
 
 def _trivial(decoder: str) -> bool:
-    return DECODERS[split_id(decoder)[0]].trivial
+    return decoder_of(decoder).TRIVIAL

@@ -21,7 +21,8 @@ from rgwot.runtime.notes import Notes
 from rgwot.runtime.progress import listeners
 
 if TYPE_CHECKING:
-    from rgwot.config.settings import Settings
+    from rgwot.embedding.settings import Embedding
+    from rgwot.keysteps.settings import Decoder
     from rgwot.study.study import Study
 
 
@@ -41,21 +42,28 @@ class Stage:
         return Study.of(self.snakemake.config)
 
     @cached_property
-    def blocks(self) -> dict[str, dict[str, Any]]:
-        """The blocks of settings that the stage reads."""
-        from rgwot.study.jobs import stage_settings
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """The settings in ``params``, and those that affect no result, which are not in ``params``."""
+        from rgwot.blocks import nested
+        from rgwot.config.settings import EXECUTION, merged
 
-        w = self.snakemake.wildcards
-        return stage_settings(
-            self.study, self.name, w.dataset, w.get("task", ""), w.get("method", "none"), w.get("decoder")
-        )
+        everything = self.study.experiments.values("none", self.snakemake.wildcards.dataset)
+        execution = nested({key: everything[key] for key in EXECUTION})
+        return merged(execution, self.snakemake.params.settings)
 
     @cached_property
-    def settings(self) -> Settings:
-        """The blocks as `Settings`; blocks that the stage does not read have their defaults."""
-        from rgwot.config.settings import Settings, validated
+    def embedding(self) -> Embedding:
+        """The method."""
+        from rgwot.config.experiments import family_of
 
-        return validated(Settings, self.blocks, "settings")
+        return family_of(self.snakemake.wildcards.method).embedding.of(self.settings)
+
+    @cached_property
+    def decoder(self) -> Decoder:
+        """The decoder."""
+        from rgwot.config.experiments import decoder_of
+
+        return decoder_of(self.snakemake.wildcards.decoder).of(self.settings)
 
     @property
     def seed(self) -> int:
@@ -67,14 +75,14 @@ class Stage:
         from rgwot.study.jobs import held_out
 
         w = self.snakemake.wildcards
-        return held_out(self.study, w.dataset, w.task, w.method, videos)
+        return held_out(self.study, w.dataset, w.task, self.embedding.data, videos)
 
     def record(self) -> None:
         """Write the record of the output: its inputs and settings, and its digests."""
         from rgwot.runtime.provenance import write_record
 
         wildcards = dict(self.snakemake.wildcards.items())
-        settings = self.blocks if "blocks" in vars(self) else self.snakemake.params.get("settings")
+        settings = self.snakemake.params.get("settings")
         content: dict[str, Any] = {} if settings is None else {"settings": settings}
         if "seed" in wildcards:
             content["seed"] = self.seed

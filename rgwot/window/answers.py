@@ -32,7 +32,8 @@ class Answers:
         self._latest: dict[tuple[str, str], dict[str, Any]] = {}
         self._versions: dict[tuple[str, str], int] = {}
         self._faults: dict[tuple[str, str], str] = {}
-        self._wanted: dict[tuple[str, str], None] = {}
+        # Whether an answer is to be learned, or read from what a run wrote.
+        self._wanted: dict[tuple[str, str], bool] = {}
         self._at_work: tuple[str, str] | None = None
         # Of the fields above, and of a computation: two at once would take twice as long, and share what is kept.
         self._changed, self._computing = threading.Condition(), threading.Lock()
@@ -41,7 +42,14 @@ class Answers:
     def want(self, dataset: str, task: str) -> None:
         """Ask for an answer from the labels as they are; it replaces one that is wanted already."""
         with self._changed:
-            self._wanted[dataset, task] = None
+            self._wanted[dataset, task] = True
+            self._changed.notify()
+
+    def ran(self) -> None:
+        """Take the latest answers from the files that a run wrote, with what it decided of their deviations."""
+        with self._changed:
+            for key in self._latest:
+                self._wanted.setdefault(key, False)
             self._changed.notify()
 
     def warm(self, dataset: str, task: str) -> None:
@@ -94,10 +102,11 @@ class Answers:
                 self._changed.wait_for(lambda: self._wanted)
                 # Labels that are saved while this is computed are asked for again.
                 self._at_work = key = next(iter(self._wanted))
-                del self._wanted[key]
+                to_learn = self._wanted.pop(key)
             try:
                 with self._computing:
-                    answer, fault = self._learner(key).learned(self._study()), ""
+                    learner, study = self._learner(key), self._study()
+                    answer, fault = learner.learned(study) if to_learn else learner.written(study), ""
             except (RgwotError, OSError) as error:
                 answer, fault = None, one_line(error)
             except Exception:
@@ -105,6 +114,6 @@ class Answers:
                 answer, fault = None, "an error of rgwot; its traceback is in the terminal"
             with self._changed:
                 self._at_work, self._faults[key] = None, fault
-                if not fault:
+                if not fault and (to_learn or answer is not None):
                     self._latest[key] = answer or {}
                     self._versions[key] = self._versions.get(key, 0) + 1

@@ -18,10 +18,11 @@ from rgwot.paths import RESULTS
 from rgwot.reporting.page.shell import as_window, home_page
 from rgwot.runtime.errors import RgwotError, one_line
 from rgwot.study.datasets import video_file
+from rgwot.window.channels import channels
 from rgwot.window.proxies import Playable
 from rgwot.window.saving import SomebodyElses
 from rgwot.window.session import Session
-from rgwot.window.study_files import entries_of
+from rgwot.window.study_files import entries_of, group_table
 
 #: Types of the files that pages link to; there are no others.
 TYPES = {".png": "image/png", ".pdf": "application/pdf", ".csv": "text/csv; charset=utf-8"}
@@ -113,6 +114,16 @@ def application(session: Session) -> Starlette:
         entries_of(session.study(), dataset, task)
         return session.answers.with_K(dataset, task, _number(_whole(request.path_params["K"], "K")))
 
+    def groups(request: Request) -> Any:
+        return group_table(session.study(), request.path_params["dataset"], request.path_params["task"])
+
+    def of_features(request: Request) -> Any:
+        dataset, task, name = (request.path_params[part] for part in ("dataset", "task", "video"))
+        if name not in entries_of(session.study(), dataset, task):
+            raise RgwotError(f"{name}: no such video")
+        text = request.query_params.get("chosen", "")
+        return channels(dataset, task, name, [_whole(one, "chosen") for one in text[:200].split(",") if one])
+
     def save(request: Request, content: Mapping[str, Any]) -> Any:
         text = content.get("text")
         if text is not None and not isinstance(text, str):
@@ -151,6 +162,8 @@ def application(session: Session) -> Starlette:
             Route("/api/log", read(log)),
             Route(f"/api/files/{task}", read(files)),
             Route(f"/api/answer/{task}", read(answer)),
+            Route(f"/api/groups/{task}", read(groups)),
+            Route(f"/api/channels/{task}/{{video}}", read(of_features)),
             Route(f"/api/questions/{task}", read(questions)),
             Route(f"/api/K/{task}/{{K}}", read(with_K)),
             Route(f"/api/save/{task}", change(save), methods=["PUT"]),

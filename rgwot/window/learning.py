@@ -17,19 +17,17 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from rgwot import paths
-from rgwot.config.experiments import split_id
-from rgwot.config.methods import DECODERS
-from rgwot.config.settings import Settings, validated
+from rgwot.config.experiments import decoder_of
 from rgwot.datasets.manifest import annotations_now
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.labelled import Kept
 from rgwot.keysteps.ordering import KeySteps
-from rgwot.keysteps.settings import LABELLED
+from rgwot.keysteps.settings import LABELLED, Decoder, Numbered, resolved_K
 from rgwot.keysteps.suggest import frames_of, moments_of
 from rgwot.paths import RESULTS, Run, Tree
-from rgwot.records import read_annotations, read_manifest
-from rgwot.reporting.names import read_names
+from rgwot.records import read_annotations, read_manifest, read_segments
+from rgwot.reporting.names import read_names, result_id
 from rgwot.reporting.page.content import shown_truth, shown_video
 from rgwot.reporting.page.runs import MOST_LINES, picture, read_run
 from rgwot.reporting.page.shell import filled
@@ -38,11 +36,20 @@ from rgwot.runtime.files import write_csv
 from rgwot.stages.decode import decode_task, given_of, write_keysteps
 from rgwot.stages.embed import read_embeddings
 from rgwot.study.datasets import annotated
-from rgwot.study.jobs import learns_from_labels, stage_settings
+from rgwot.study.jobs import decoder_for, learns_from_labels
 from rgwot.study.pages import names_file, page_runs
 from rgwot.study.study import Study
 from rgwot.timing import predicted_labels
 
+#: Why it is not known yet how sure deviations are, which a second reading of the videos decides; it takes longer.
+BEING_CHECKED = (
+    "Deviations are being checked: a second reading of all videos decides which of them hold. It "
+    "is made with the files of the results, within minutes, and then shown here."
+)
+NOT_CHECKED = (
+    "Deviations with this number of key steps are not checked: a second reading of all videos decides which of them "
+    "hold, when the number is saved."
+)
 #: An answer changes little if it gives fewer than this share of all samples another label.
 LITTLE = 0.01
 #: So many answers in a row that change little make more of them unlikely to help.
@@ -63,6 +70,8 @@ class Memory:
         The names (T,) of the key steps of each video in the last answer.
     shares
         The share of samples that every answer has changed, the last ones.
+    result
+        The id of the key steps of the last answer.
     by_K
         Answers without labels by the number of key steps, with the run that they belong to.
     """
@@ -71,6 +80,7 @@ class Memory:
     kept: dict[str, Kept] = field(default_factory=dict)
     named: dict[str, NDArray[np.str_]] = field(default_factory=dict)
     shares: list[float] = field(default_factory=list)
+    result: str = ""
     by_K: dict[tuple[int, Run, int], dict[str, Any]] = field(default_factory=dict)
 
 
@@ -98,8 +108,8 @@ class Learner:
     def plain_run(self, study: Study) -> Run:
         """Return the first result of the page that needs no labels; RgwotError if there is none yet."""
         for run in page_runs(study, self.dataset, self.task):
-            entry = DECODERS[split_id(run.decoder)[0]]
-            if not entry.labels and not entry.trivial and self.tree.at(paths.EMBEDDINGS, run).is_dir():
+            kind = decoder_of(run.decoder)
+            if not kind.LABELS and not kind.TRIVIAL and self.tree.at(paths.EMBEDDINGS, run).is_dir():
                 return run
         raise RgwotError(f"{self.dataset}/{self.task}: no result yet; wait for the first answer")
 
@@ -119,7 +129,23 @@ class Learner:
         labelled = self._labels(study)
         key_steps, given = self._taught(study, run, labelled)
         changed = self._changes(self._embedded(run), key_steps, given)
-        return {**self._shown(study, run, key_steps, labelled), **changed}
+        answer = self._shown(study, run, key_steps, labelled, BEING_CHECKED)
+        self.memory.result = answer["facts"]["result"]
+        return {**answer, **changed}
+
+    def written(self, study: Study) -> dict[str, Any] | None:
+        """Return the last answer as a run has written it, with the deviations that a second reading decided.
+
+        It is None if there is no such file, or if it was made from other labels.
+        """
+        run = self.taught_run(study)
+        files = [] if run is None else [self.tree.at(path, run) for path in (paths.SEGMENTS, paths.DEVIATIONS)]
+        if run is None or not all(file.exists() for file in files):
+            return None
+        if result_id(read_segments(files[0])) != self.memory.result:
+            return None
+        unchanged: dict[str, Any] = {"changed": {}, "share": self.memory.shares[-1] if self.memory.shares else None}
+        return {**self._read(study, run, self.tree, self._labels(study)), **unchanged, "settled": self._settled()}
 
     def taught(self, study: Study, run: Run) -> KeySteps:
         """Return the key steps of a result from the labels as they are now."""
@@ -130,10 +156,9 @@ class Learner:
         run = self.plain_run(study)
         key = self.tree.at(paths.EMBEDDINGS, run).stat().st_mtime_ns, run, K
         if key not in self.memory.by_K:
-            settings = self._settings(study, run)
-            settings = settings.model_copy(update={"decode": settings.decode.model_copy(update={"K": K})})
-            key_steps = self._decoded(study, run, settings, None)
-            self.memory.by_K[key] = self._shown(study, run, key_steps, self._labels(study))
+            decoder = self._decoder(study, run).model_copy(update={"K": K})
+            key_steps = self._decoded(study, run, decoder, None)
+            self.memory.by_K[key] = self._shown(study, run, key_steps, self._labels(study), NOT_CHECKED)
         return self.memory.by_K[key]
 
     def question(self, study: Study, number: int) -> list[dict[str, Any]]:
@@ -141,7 +166,7 @@ class Learner:
         run = self.taught_run(study) or self.plain_run(study)
         embedded, labelled = self._embedded(run), self._labels(study)
         given = given_of(embedded, labelled.table) if len(labelled.table) else None
-        K = given.K if given is not None and given.K > 1 else int(self._settings(study, self.plain_run(study)).decode.K)
+        K = given.K if given is not None and given.K > 1 else self._K(study)
         left = sum(len(video.time_s) for video in embedded.videos.values())
         left -= sum(int((labels >= 0).sum()) for labels in given.labels.values()) if given is not None else 0
         if left < 1:
@@ -151,11 +176,14 @@ class Learner:
 
     def _taught(self, study: Study, run: Run, labelled: Labelled) -> tuple[KeySteps, Given]:
         given = given_of(self._embedded(run), labelled.table)
-        return self._decoded(study, run, self._settings(study, run), given), given
+        return self._decoded(study, run, self._decoder(study, run), given), given
 
-    def _settings(self, study: Study, run: Run) -> Settings:
-        blocks = stage_settings(study, "decode", self.dataset, self.task, run.method, run.decoder)
-        return validated(Settings, blocks, "settings")
+    def _decoder(self, study: Study, run: Run) -> Decoder:
+        return decoder_for(study, self.dataset, self.task, run.method, run.decoder)
+
+    def _K(self, study: Study) -> int:
+        decoder = self._decoder(study, self.plain_run(study))
+        return resolved_K(decoder.K if isinstance(decoder, Numbered) else Numbered().K)
 
     def _embedded(self, run: Run) -> EmbeddedTask:
         store = self.tree.at(paths.EMBEDDINGS, run)
@@ -164,13 +192,12 @@ class Learner:
             known = self.memory.embedded[run.method] = made, read_embeddings(store)
         return known[1]
 
-    def _decoded(self, study: Study, run: Run, settings: Settings, given: Given | None) -> KeySteps:
+    def _decoded(self, study: Study, run: Run, decoder: Decoder, given: Given | None) -> KeySteps:
         # Jobs have one thread for such sums, and more would change their rounding.
         with threadpool_limits(limits=1):
             return decode_task(
                 self._embedded(run),
-                split_id(run.decoder)[0],
-                settings,
+                decoder,
                 run.seed,
                 alone=annotated(study, self.dataset, self.task),
                 given=given,
@@ -212,12 +239,23 @@ class Learner:
         if self.memory.named:
             self.memory.shares = [*self.memory.shares, differing / max(total, 1)][-IN_A_ROW:]
         self.memory.named = named
-        settled = len(self.memory.shares) == IN_A_ROW and max(self.memory.shares) < LITTLE
         share = self.memory.shares[-1] if self.memory.shares else None
-        return {"changed": {video: some for video, some in spans.items() if some}, "share": share, "settled": settled}
+        changed = {video: some for video, some in spans.items() if some}
+        return {"changed": changed, "share": share, "settled": self._settled()}
 
-    def _shown(self, study: Study, run: Run, key_steps: KeySteps, labelled: Labelled) -> dict[str, Any]:
-        """Return key steps as a page shows them: facts, segments and procedure of a result, and the annotations."""
+    def _settled(self) -> bool:
+        """Return whether the last answers have changed little."""
+        return len(self.memory.shares) == IN_A_ROW and max(self.memory.shares) < LITTLE
+
+    def _shown(self, study: Study, run: Run, key_steps: KeySteps, labelled: Labelled, pending: str) -> dict[str, Any]:
+        """Return key steps as a page shows them, with a sentence on why deviations are not decided yet."""
+        with TemporaryDirectory() as folder:
+            tree = Tree(Path(folder), self.dataset, self.task)
+            write_keysteps(tree.keysteps(run), key_steps)
+            return self._read(study, run, tree, labelled, pending)
+
+    def _read(self, study: Study, run: Run, tree: Tree, labelled: Labelled, pending: str = "") -> dict[str, Any]:
+        """Return a result in a tree as a page shows it: its facts, segments and procedure, and the annotations."""
         manifest = read_manifest(self.tree.at(paths.MANIFEST))
         used = manifest["status"] != "skipped"
         reasons = pd.Series([labelled.reasons.get(video, "no annotation") for video in manifest["video"]], dtype=object)
@@ -227,11 +265,8 @@ class Learner:
         )
         annotations = labelled.table[labelled.table["key_step"] > 0]
         root, page = study.config.root_of(self.dataset), self.tree.at(paths.PAGE).parent
-        with TemporaryDirectory() as folder:
-            tree = Tree(Path(folder), self.dataset, self.task)
-            write_keysteps(tree.keysteps(run), key_steps)
-            names = read_names(names_file(study, self.dataset, self.task))
-            shown = read_run(tree, run, manifest, annotations, names, viewed=False)
+        names = read_names(names_file(study, self.dataset, self.task))
+        shown = read_run(tree, run, manifest, annotations, names, viewed=False)
         videos = [shown_video(row, page, root, strip=False) for row in manifest.to_dict("records")]
         assert shown.procedure is not None
         procedure, deviations = shown.procedure
@@ -241,7 +276,9 @@ class Learner:
             folder=self.tree.keysteps(run).as_posix(),
             colour={str(step): place for place, step in enumerate(order, 1)},
         )
-        drawn = picture(0, procedure, deviations, shown.recordings, videos, (), facts.given)
+        drawn = picture(
+            0, procedure, deviations, shown.recordings, videos, (), facts.given, shown.every, pending=pending
+        )
         return {
             "facts": asdict(facts),
             "body": shown.body,

@@ -47,7 +47,7 @@ class Session:
 
     def _enter(self, folder: Path) -> None:
         os.chdir(folder)
-        self.saving, self.runs = Saving(), Runs(self._changed)
+        self.saving, self.runs = Saving(), Runs(self._ran)
         self.answers, self.proxies = Answers(self.study), Proxies()
         self.proposal = None
         self.runs.want()
@@ -76,6 +76,11 @@ class Session:
         """Forget what was read of the study's folders."""
         with self._lock:
             self._generation += 1
+
+    def _ran(self) -> None:
+        """Note that a run has ended, which may have written new results."""
+        self._changed()
+        self.answers.ran()
 
     # Windows
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+import pandas as pd
 import yaml
 
 from rgwot.config.configuration import load_config, read_file, read_files
 from rgwot.datasets.annotation_files import format_of, read_annotation_file
 from rgwot.datasets.base import VideoEntry
-from rgwot.datasets.names import VIDEO_TABLE
+from rgwot.datasets.names import VIDEO_TABLE, stem_of
 from rgwot.datasets.video_table import read_video_table
 from rgwot.reporting.names import read_names
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import write_text
+from rgwot.runtime.text import pairing_key
 from rgwot.study.datasets import tasks, videos
 from rgwot.study.pages import names_file
 from rgwot.study.shipped import DEFAULTS
@@ -80,6 +82,30 @@ def _groups(study: Study, dataset: str, entries: Mapping[str, VideoEntry]) -> Ta
     first = next(iter(entries.values()))
     path = Path(settings.videos) if settings.videos else root / Path(first.path).parts[0] / VIDEO_TABLE
     return Target(path, read_video_table)
+
+
+def group_table(study: Study, dataset: str, task: str) -> dict[str, Any]:
+    """Return the table of a task's videos, for a page that changes their groups.
+
+    ``column`` is the column of groups that the page compares, ``columns`` and ``rows`` are the table as it is, without
+    a file a table with no row; ``row_of`` has the row of each video that has one, by id.
+    """
+    entries, column = entries_of(study, dataset, task), study.config.dataset(dataset).group
+    path = _groups(study, dataset, entries).path
+    table = read_video_table(path) if path.exists() else pd.DataFrame(columns=["video", column], dtype=str)
+    if column not in table:
+        table[column] = ""
+    names = {pairing_key(stem_of(video)): video for video in entries}
+    tasks_here = [task, pairing_key(stem_of(task))]
+    row_of: dict[str, int] = {}
+    for at, row in enumerate(table.to_dict("records")):
+        if "task" in table and pairing_key(row["task"]) not in tasks_here:
+            continue
+        name = row["video"].strip()
+        video = names.get(pairing_key(name)) or names.get(pairing_key(PurePosixPath(name).stem))
+        if video is not None:
+            row_of.setdefault(video, at)
+    return {"column": column, "columns": list(table), "rows": table.to_numpy().tolist(), "row_of": row_of}
 
 
 def save_K(K: int) -> None:

@@ -8,7 +8,6 @@ from with_defaults import decode_by, predict_by
 
 from rgwot.baselines import spectral
 from rgwot.baselines.spectral import affinity, spectral_map
-from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Frames
 
 
@@ -30,7 +29,7 @@ def test_the_same_clusters_as_scikit_learn(seed: int) -> None:
     frames, truth = blocks(150, 5, noise=0.35, seed=seed)
     x = frames.x / np.linalg.norm(frames.x, axis=1, keepdims=True)
     theirs = SpectralClustering(5, affinity="precomputed", random_state=0).fit_predict(np.exp(x @ x.T / 0.5))
-    made = decode_by("spectral", frames, 5, Settings(), np.random.default_rng(seed))
+    made = decode_by("spectral", frames, 5, {}, np.random.default_rng(seed))
     assert adjusted_rand_score(theirs, made.labels) == 1
     assert 0.5 < adjusted_rand_score(truth, made.labels) < 1  # an easy case would agree by itself
 
@@ -60,11 +59,11 @@ def test_old_samples_are_placed_where_they_are_and_new_ones_by_the_formula() -> 
 def test_landmarks_stand_for_many_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     frames, truth = blocks(600, 4)
     monkeypatch.setattr(spectral, "LANDMARKS", 50)
-    made = decode_by("spectral", frames, 4, Settings(), np.random.default_rng(0))
+    made = decode_by("spectral", frames, 4, {}, np.random.default_rng(0))
     assert made.facts["spectral"]["landmarks"] == 50
     assert adjusted_rand_score(truth, made.labels) == 1
     new, expected = blocks(80, 4, seed=9)
-    predict = predict_by("spectral", made, 4, Settings())
+    predict = predict_by("spectral", made, 4, {})
     names = {int(truth[i]): int(made.labels[i]) for i in range(0, 600, 150)}
     np.testing.assert_array_equal(predict(new).labels, [names[int(t)] for t in expected])
 
@@ -72,5 +71,5 @@ def test_landmarks_stand_for_many_samples(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("T", [1, 2, 5, 7, 8, 9])
 def test_few_samples_each_a_cluster(T: int) -> None:
     x = np.eye(12)[:T]
-    made = decode_by("spectral", Frames(x, (T,), 2.0), 7, Settings(), np.random.default_rng(0))
+    made = decode_by("spectral", Frames(x, (T,), 2.0), 7, {}, np.random.default_rng(0))
     assert len(set(made.labels)) == min(T, 7)

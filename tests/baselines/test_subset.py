@@ -8,8 +8,6 @@ import pytest
 from with_defaults import decode_by, predict_by
 
 from rgwot.baselines.subset import select
-from rgwot.config.methods import DecodeSettings
-from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.runtime.errors import RgwotError
@@ -20,8 +18,8 @@ def walk(T: int, D: int = 6, seed: int = 0) -> Frames:
     return Frames(x, (T,), 2.0)
 
 
-def settings(**decode: object) -> Settings:
-    return Settings(decode=DecodeSettings.model_validate(decode))
+def settings(**subset: object) -> dict[str, object]:
+    return {f"subset.{key}": value for key, value in subset.items()}
 
 
 def worth(S: np.ndarray, chosen: tuple[int, ...]) -> float:
@@ -63,16 +61,16 @@ def test_it_ends_where_nothing_is_gained() -> None:
 def test_with_as_many_centres_as_key_steps_it_is_k_means(centres: int | None) -> None:
     frames, others = walk(300), walk(80, seed=1)
     subset = decode_by("subset", frames, 7, settings(centres=centres), np.random.default_rng(4))
-    plain = decode_by("kmeans", frames, 7, Settings(), np.random.default_rng(4))
+    plain = decode_by("kmeans", frames, 7, {}, np.random.default_rng(4))
     np.testing.assert_array_equal(subset.labels, plain.labels)
     new = predict_by("subset", subset, 7, settings(centres=centres))(others).labels
-    np.testing.assert_array_equal(new, predict_by("kmeans", plain, 7, Settings())(others).labels)
+    np.testing.assert_array_equal(new, predict_by("kmeans", plain, 7, {})(others).labels)
     assert subset.facts["subset"]["representatives"] == 7
 
 
 def test_the_original_configuration() -> None:
     frames = walk(200)
-    block = settings(K=15, centres=30, restarts=6)
+    block = settings(centres=30, restarts=6)
     made = decode_by("subset", frames, 15, block, np.random.default_rng(2))
     centres = kmeans(frames.x, 30, np.random.default_rng(2), restarts=6).centres
     distances = np.linalg.norm(frames.x[:, None] - centres[None], axis=2)
@@ -85,17 +83,17 @@ def test_the_original_configuration() -> None:
         "mean_distance": pytest.approx(distances[:, chosen].min(axis=1).mean()),
     }
     # Chosen among 30, they are not the 15 means.
-    assert not np.array_equal(made.labels, decode_by("kmeans", frames, 15, Settings(), np.random.default_rng(2)).labels)
+    assert not np.array_equal(made.labels, decode_by("kmeans", frames, 15, {}, np.random.default_rng(2)).labels)
 
 
 def test_fewer_centres_than_key_steps_are_refused() -> None:
-    with pytest.raises(RgwotError, match=r"decode\.centres: found 5, expected at least K = 7"):
+    with pytest.raises(RgwotError, match=r"subset\.centres: found 5, expected at least K = 7"):
         decode_by("subset", walk(30), 7, settings(centres=5), np.random.default_rng(0))
 
 
 def test_few_samples() -> None:
     two = Frames(np.repeat(np.eye(2), 4, axis=0), (8,), 2.0)
-    made = decode_by("subset", two, 7, Settings(), np.random.default_rng(0))
+    made = decode_by("subset", two, 7, {}, np.random.default_rng(0))
     assert made.facts["subset"]["representatives"] == 2
     assert len(set(made.labels[:4])) == len(set(made.labels[4:])) == 1
     assert made.labels[0] != made.labels[4]

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from rgwot.baselines import tcc
+from rgwot.baselines.settings import Tcc
 from rgwot.baselines.tcc import VARIANCE_FLOOR, elementwise_distance
-from rgwot.config.methods import LossSettings
 
 Pair = tuple[Tensor, Tensor, Tensor, Tensor]
 
 
 def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, **changes: Any) -> Tensor:
-    return tcc.tcc_loss(x, y, x_times, y_times, LossSettings(**changes))
+    return tcc.tcc_loss(x, y, x_times, y_times, Tcc(**changes))
 
 
 def pair(seed: int = 0, batch: int = 2, n: int = 6, m: int = 5, dim: int = 3) -> Pair:
@@ -119,7 +119,7 @@ def test_two_frames_with_norms_added_entry_by_entry_worked_out_by_hand() -> None
         expected += (time - mean) ** 2 / (q * (1 - q) / 4) / 2
     x, y = torch.tensor([[[0.0], [1.0]]], dtype=torch.float64), torch.tensor([[[1.0], [2.0]]], dtype=torch.float64)
     times = torch.tensor([[0.25, 0.75]], dtype=torch.float64)
-    released = LossSettings(tau=1.0, lambda_v=0.0, distance="elementwise")
+    released = Tcc(tau=1.0, lambda_v=0.0, distance="elementwise")
     neighbours = tcc.matches(x, y, released) @ y
     torch.testing.assert_close(neighbours[0, :, 0], torch.tensor([first, second], dtype=torch.float64))
     found = tcc.cycle_error(neighbours, x, times, released).mean()
@@ -153,8 +153,8 @@ def test_norms_added_entry_by_entry_against_loops() -> None:
 def test_frames_of_one_length_make_no_difference_on_the_way_there() -> None:
     x, y, *_ = pair(9, n=5, m=5)
     x, y = (torch.nn.functional.normalize(value, dim=2) for value in (x, y))
-    released = LossSettings(distance="elementwise")
-    torch.testing.assert_close(tcc.matches(x, y, released), tcc.matches(x, y, LossSettings()))
+    released = Tcc(distance="elementwise")
+    torch.testing.assert_close(tcc.matches(x, y, released), tcc.matches(x, y, Tcc()))
 
 
 def test_perfect_cycles_cost_the_logarithm_alone() -> None:

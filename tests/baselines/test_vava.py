@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -12,14 +13,16 @@ from with_defaults import kantorovich_match
 
 from rgwot.baselines import kantorovich
 from rgwot.baselines.kantorovich import inter_video_loss, intra_video_loss, temporal_share
-from rgwot.config.methods import FAMILIES, LOSSES, LossSettings
-from rgwot.config.settings import build
+from rgwot.baselines.settings import Kantorovich
+from rgwot.blocks import nested
+from rgwot.config.methods import FAMILIES
+from rgwot.embedding.settings import TrainedEncoder
 from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.interface import PairBatch
 
 
-def vava_loss(x: Tensor, y: Tensor, match: tuple[Tensor, Tensor], zeta: float = 0.5, **changes: object) -> Tensor:
-    return kantorovich.vava_loss(x, y, *match, zeta, LossSettings(**{"lambda_c": 1e-4, **changes}))
+def vava_loss(x: Tensor, y: Tensor, match: tuple[Tensor, Tensor], **changes: Any) -> Tensor:
+    return kantorovich.vava_loss(x, y, *match, Kantorovich(**changes))
 
 
 def mean_square(one: Tensor, two: Tensor) -> float:
@@ -108,8 +111,9 @@ def test_gradient_of_the_transported_cost() -> None:
 
 
 def of_family(name: str, batch: PairBatch, **changes: object) -> Tensor:
-    settings = build({**FAMILIES[name].overrides, "loss.window": 2, **changes}, "test")
-    return LOSSES[settings.loss.alignment].bound(settings)(batch)
+    settings = TrainedEncoder.of(nested({**FAMILIES[name].sets, "loss.window": 2, **changes}))
+    loss: Tensor = settings.loss(batch)
+    return loss
 
 
 def test_families_differ_as_described() -> None:

@@ -10,8 +10,6 @@ from scipy.stats import multivariate_normal
 from with_defaults import decode_by, predict_by
 
 from rgwot.baselines.viterbi import RIDGE, ordered_gaussians, ordered_path, relative_times
-from rgwot.config.methods import DecodeSettings
-from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import NO_CLUSTER, Frames
 from rgwot.keysteps.kmeans import kmeans
 
@@ -68,12 +66,12 @@ def task(noise: float = 0.2) -> tuple[Frames, np.ndarray]:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_common_order_is_found_and_clusters_are_numbered_by_it(seed: int) -> None:
     frames, expected = task()
-    made = decode_by("viterbi", frames, 4, Settings(), np.random.default_rng(seed))
+    made = decode_by("viterbi", frames, 4, {}, np.random.default_rng(seed))
     np.testing.assert_array_equal(made.labels, expected)
     assert made.facts["viterbi"]["clusters"] == 4
     assert np.all(np.diff(made.facts["viterbi"]["mean_times"]) > 0)
     # A new video goes the same way, though its first sample looks like the last place.
-    predict = predict_by("viterbi", made, 4, Settings())
+    predict = predict_by("viterbi", made, 4, {})
     new = np.eye(5)[[2, 3, 3, 1, 1, 0, 2, 2]]
     np.testing.assert_array_equal(predict(Frames(new, (8,), 2.0)).labels, [0, 0, 0, 1, 1, 2, 3, 3])
 
@@ -82,7 +80,7 @@ def test_a_common_order_is_found_and_clusters_are_numbered_by_it(seed: int) -> N
 def test_samples_unlikely_under_every_cluster_are_background_and_the_path_passes_them(stride: int) -> None:
     frames, _ = task(noise=0.3)
     x = frames.x
-    chosen = Settings(decode=DecodeSettings(background=80.0, stride=stride))
+    chosen = {"viterbi.background": 80.0, "viterbi.stride": stride}
     made = decode_by("viterbi", frames, 4, chosen, np.random.default_rng(0))
 
     starts = np.cumsum((0, *frames.lengths))
@@ -104,7 +102,7 @@ def test_samples_unlikely_under_every_cluster_are_background_and_the_path_passes
 def test_the_limit_of_a_cluster_is_one_of_its_likelihoods() -> None:
     """Place int(0.75 * 6) = 4 of six in rising order; a percentile would lie between the fourth and the fifth."""
     x = np.array([[0.0], [1.0], [2.5], [4.5], [7.0], [10.0]])
-    chosen = Settings(decode=DecodeSettings(background=75.0, stride=1))
+    chosen = {"viterbi.background": 75.0, "viterbi.stride": 1}
     labels = decode_by("viterbi", Frames(x, (6,), 2.0), 1, chosen, np.random.default_rng(0)).labels
     # The mean is 25/6: 4.5 is nearest to it, then 2.5, and only they are not below the limit, which is that of 2.5.
     np.testing.assert_array_equal(labels, [NO_CLUSTER, NO_CLUSTER, 0, 0, NO_CLUSTER, NO_CLUSTER])
@@ -113,7 +111,7 @@ def test_the_limit_of_a_cluster_is_one_of_its_likelihoods() -> None:
 def test_without_background_k_means_sees_every_sample() -> None:
     frames, _ = task()
     made = [
-        decode_by("viterbi", frames, 4, Settings(decode=DecodeSettings(stride=stride)), np.random.default_rng(0)).labels
+        decode_by("viterbi", frames, 4, {"viterbi.stride": stride}, np.random.default_rng(0)).labels
         for stride in (1, 2)
     ]
     np.testing.assert_array_equal(*made)
@@ -123,6 +121,6 @@ def test_without_background_k_means_sees_every_sample() -> None:
 def test_a_percentage_is_the_decimal_that_it_says(percentage: float, T: int, below: int) -> None:
     """In floating point 29 / 100 * 100 is less than 29, and 18.4 * 750 / 100 less than 138."""
     x = np.random.default_rng(0).normal(size=(T, 1))
-    chosen = Settings(decode=DecodeSettings(background=percentage, stride=1))
+    chosen = {"viterbi.background": percentage, "viterbi.stride": 1}
     labels = decode_by("viterbi", Frames(x, (T,), 2.0), 1, chosen, np.random.default_rng(0)).labels
     assert (labels == NO_CLUSTER).sum() == below

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rgwot.bundles.make import make_bundle
-from rgwot.config.methods import FAMILIES
-from rgwot.config.settings import build, flatten
+from rgwot.config.methods import DECODERS, FAMILIES
+from rgwot.embedding.settings import TrainedEncoder
 from rgwot.features.settings import FeatureSettings
 from rgwot.paths import EMBEDDINGS, SEGMENTS, Run, Tree
 from rgwot.records import read_segments
@@ -27,8 +26,8 @@ SMALL: dict[str, Any] = {
     "graph": {"clip_s": 0.2, "neighbours": 3, "walks": 2, "walk_length": 6, "D": 6, "epochs": 1},
     "consensus": {"partitions": 4},
     # Clips of seconds: at the default nothing would be worth a switch.
-    "graphcut": {"pairwise": 0.1},
-    "decode": {"K": 3, "restarts": 2},
+    "graphcut": {"pairwise": 0.1, "restarts": 2},
+    "decode": {"K": 3},
 }
 
 
@@ -48,15 +47,15 @@ class Study:
         blocks = {**SMALL, "decode": {**SMALL["decode"], **changes}}
         if held_out:
             blocks["data"] = {"split": "holdout"}
-        settings = build(flatten(blocks), "test")
+        settings, rule = FAMILIES[method].embedding.of(blocks), DECODERS[decoder].of(blocks)
         segments, embeddings = self.tree.at(SEGMENTS, run), self.tree.at(EMBEDDINGS, run)
         model = None
-        if FAMILIES[method].embedding == "encoder":
+        if isinstance(settings, TrainedEncoder):
             model = embeddings.with_suffix(".model") / "model.pt"
             train(self.index, self.index.parent, model.parent, settings, 0, device="cpu", held_out=held_out)
         own = () if model else held_out
         embed(self.index, self.index.parent, model, embeddings, method=method, settings=settings, held_out=own, seed=0)
-        decode(embeddings, segments.parent, decoder, settings, 0)
+        decode(embeddings, segments.parent, rule, 0)
         found = read_segments(segments).query("scope == 'task'")
         assert found["key_step"].nunique() > 1, "one label everywhere would make every comparison pass"
         bundle = segments.parent.with_suffix(".rgwot")
@@ -70,8 +69,8 @@ class Study:
             run=Run(method, decoder, 0),
             dataset="tiny",
             task="clips",
-            settings=settings,
-            blocks=json.loads(json.dumps(settings.model_dump(by_alias=True, mode="json"))),
+            method=settings,
+            rule=rule,
             names_yaml=names,
         )
         return segments.parent, bundle

@@ -25,9 +25,9 @@ from rgwot.bundles.apply import How, apply_bundle
 from rgwot.bundles.file import read_bundle
 from rgwot.bundles.make import make_bundle
 from rgwot.cli import cli
-from rgwot.config import methods
-from rgwot.config.settings import build, flatten
+from rgwot.embedding.settings import Pooled, Whitened
 from rgwot.features.extract import extract
+from rgwot.keysteps.settings import Graphcut, Kmeans
 from rgwot.paths import EMBEDDINGS, Run
 from rgwot.records import read_deviations
 from rgwot.runtime.errors import RgwotError
@@ -315,9 +315,7 @@ def test_videos_that_cannot_be_taken_are_named_before_anything_is_made(
 
 
 def test_a_decoder_that_is_registered_without_a_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = methods._clustering("keysteps.kmeans", "k-means", restore="")
-    assert entry.load() is methods.CLUSTERING["kmeans"].load()
-    monkeypatch.setitem(methods.CLUSTERING, "kmeans", entry)
+    monkeypatch.setattr(Kmeans, "RESTORE", "")
     with pytest.raises(RgwotError, match="decoder 'kmeans': cannot label other videos; expected a decoder that can"):
         check_rule("kmeans@K=5")
 
@@ -325,7 +323,6 @@ def test_a_decoder_that_is_registered_without_a_rule_is_refused(monkeypatch: pyt
 def test_a_result_that_is_not_what_comes_of_the_files_gets_no_bundle(study: Study, tmp_path: Path) -> None:
     folder, bundle = study.result("raw", "graphcut")
     table = folder / "segments.csv"
-    settings = build(flatten(SMALL), "test")
     run = Run("raw", "graphcut", 0)
     common: dict[str, Any] = {
         "index_csv": study.index,
@@ -333,15 +330,15 @@ def test_a_result_that_is_not_what_comes_of_the_files_gets_no_bundle(study: Stud
         "model_path": None,
         "dataset": "tiny",
         "task": "clips",
-        "settings": settings,
-        "blocks": {},
+        "method": Pooled(),
+        "rule": Graphcut.of(SMALL),
     }
     before = bundle.read_bytes()
     with pytest.raises(RgwotError, match="does not look at videos"):
         make_bundle(bundle, segments_csv=table, run=Run("none", "uniform", 0), **common)
-    other = build(flatten({**SMALL, "whiten": {"D": 3}}), "test")
+    other = Whitened(D=3)
     with pytest.raises(RgwotError, match="the stored embedding differs from a new one"):
-        make_bundle(bundle, segments_csv=table, run=Run("whitened", "graphcut", 0), **{**common, "settings": other})
+        make_bundle(bundle, segments_csv=table, run=Run("whitened", "graphcut", 0), **{**common, "method": other})
     table.write_text(table.read_text().replace(",1,True\n", ",9,True\n"))
     with pytest.raises(RgwotError, match="changed since it was written"):
         make_bundle(bundle, segments_csv=table, run=run, **common)

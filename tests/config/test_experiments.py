@@ -6,10 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rgwot.baselines.settings import Kantorovich, Regression, Tcc
+from rgwot.blocks import flatten, join_id, value_text
 from rgwot.config.configuration import load_config, read_files
-from rgwot.config.experiments import Experiments, join_id, split_id, value_text
-from rgwot.config.methods import DECODERS, EMBEDDING_KINDS, FAMILIES, without_effect
-from rgwot.config.settings import flatten
+from rgwot.config.experiments import Experiments, parsed, split_id
+from rgwot.config.methods import DECODERS, FAMILIES
+from rgwot.embedding.settings import DataSettings, SplitSettings, TrainedEncoder, TrainSettings, Whitened
+from rgwot.keysteps.settings import Consensus, Graphcut, Labelled, Meanfield, MeanfieldSettings
+from rgwot.losses.settings import LOSSES, CidmSettings, GromovWasserstein
 from rgwot.runtime.errors import RgwotError
 
 PLAIN = Experiments(load_config({}))
@@ -37,13 +41,10 @@ DEMO = Experiments(
         ("tcc@loss.tau=0.5,loss.lambda_v=1e-3", "tcc@tau=0.5"),
         ("cnc@cidm.gradient=false,loss.distance=elementwise", "cnc-released"),
         ("cnc-released@cidm.gradient=true,loss.distance=squared", "cnc"),
-        ("cnc-released@beta=0,cidm.gradient=true", "cnc@beta=0,loss.distance=elementwise"),
+        ("cnc-released@beta=0,cidm.gradient=true", "cnc-released@beta=0,cidm.gradient=true"),
         ("vava@loss.prior=gaussian,loss.lambda2=0.10", "vava"),
         ("tcc@loss.alignment=kantorovich", "vava"),
-        ("vava@beta=0.03125,encoder.unit_norm=true", "rgwot@loss.alignment=kantorovich"),
-        # What the loss does not read makes no second path, nor an id that is refused.
-        ("cnc-released@loss.alignment=kantorovich,cidm.gradient=true", "cnc@loss.alignment=kantorovich"),
-        ("rgwot-active@loss.alignment=tcc", "rgwot@loss.alignment=tcc"),
+        ("vava@beta=0.03125,encoder.unit_norm=true", "vava@beta=0.03125,encoder.unit_norm=true"),
         ("rgwot@data.split=all", "rgwot"),
         ("raw@data.split=all", "raw"),
         ("none@data.split_seed=0,data.split=holdout,data.holdout=0.35", "none@data.split=holdout"),
@@ -52,8 +53,8 @@ DEMO = Experiments(
         ("gpl@graph.background=0.5", "gpl-nobg"),
         ("gpl-nobg@graph.background=0", "gpl"),
         ("gpl@graph.update=mean", "unitygraph"),
-        ("gpl@graph.clip_s=2,data.split=holdout", "gpl@data.split=holdout,graph.clip_s=2"),
-        ("cte@regression.lr=1e-4,regression.E=20", "cte@regression.E=20,regression.lr=0.0001"),
+        ("gpl@graph.clip_s=2,data.split=holdout", "gpl@clip_s=2,data.split=holdout"),
+        ("cte@regression.lr=1e-4,E=20", "cte@E=20,lr=0.0001"),
     ],
 )
 def test_canonical_spelling(written, canonical):
@@ -63,9 +64,9 @@ def test_canonical_spelling(written, canonical):
 
 def test_a_key_that_some_dataset_overrides_is_kept():
     assert DEMO.method("rgwot@sigma=10") == "rgwot@sigma=10"
-    assert DEMO.settings("rgwot@sigma=10", None, "demo").cidm.sigma == 10
-    assert DEMO.settings("rgwot", None, "demo").cidm.sigma == 1
-    assert DEMO.settings("rgwot", None, "elsewhere").cidm.sigma == 10
+    assert DEMO.embedding("rgwot@sigma=10", "demo").cidm.sigma == 10
+    assert DEMO.embedding("rgwot", "demo").cidm.sigma == 1
+    assert DEMO.embedding("rgwot", "elsewhere").cidm.sigma == 10
 
 
 def test_a_key_that_the_family_sets_is_dropped_whatever_a_dataset_says():
@@ -85,7 +86,7 @@ def test_a_key_that_is_what_every_dataset_says_is_dropped():
     same = Experiments(load_config({"datasets": {"d": of_dataset(cidm={"sigma": 10}, decode={"K": 7})}}))
     assert same.method("rgwot@sigma=10") == "rgwot"
     assert same.decoder("graphcut@K=7", "rgwot") == "graphcut"
-    fuzzy = Experiments(load_config({"datasets": {"d": of_dataset(decode={"m": 1.5, "time": 0.5})}}))
+    fuzzy = Experiments(load_config({"datasets": {"d": of_dataset(graphcut={"m": 1.5}, decode={"time": 0.5})}}))
     assert fuzzy.decoder("graphcut@m=2", "rgwot-parity") == "graphcut"
     assert fuzzy.decoder("graphcut@m=2", "rgwot") == "graphcut@m=2"
     assert fuzzy.decoder("kmeans@decode.time=auto", "rgwot-plus") == "kmeans"
@@ -107,31 +108,26 @@ def test_a_split_that_nothing_makes_is_refused_where_a_dataset_names_another_sha
 
 
 def meaning(experiments, method):
-    """What is behind an id, dataset by dataset: every setting but those that its alignment loss does not read."""
-    found = []
-    for name in experiments.config.datasets:
-        values = flatten(experiments.settings(method, None, name).model_dump(by_alias=True))
-        alignment = values["loss.alignment"]
-        found.append({key: value for key, value in values.items() if not without_effect(key, alignment)})
-    return found
+    """What is behind an id, dataset by dataset."""
+    return [flatten(experiments.embedding(method, name).by_block()) for name in experiments.config.datasets]
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_family_is_one_path_whichever_of_its_own_keys_is_spelt_out(name):
     family = FAMILIES[name]
-    for key, value in family.overrides.items():
-        if EMBEDDING_KINDS[family.embedding].takes(key):
+    for key, value in family.sets.items():
+        if key in flatten(SHIPPED.embedding(name, "").by_block()):
             assert SHIPPED.method(f"{name}@{key}={value_text(value)}") == name
         for base, decoder in DECODERS.items():
-            if decoder.takes(key) and decoder.trivial == (name == "none"):
+            if (name == "none") == decoder.TRIVIAL and key in flatten(decoder().by_block()):
                 assert SHIPPED.decoder(f"{base}@{key}={value_text(value)}", name) == base
 
 
 #: Every key that some family sets, with its values, and two that datasets of config.yaml change besides.
 VALUES = {"cidm.sigma": {1.0}, "encoder.channels": {64, 512}, "train.lr": {1e-3, 1e-4}, "encoder.unit_norm": {True}}
 for _family in FAMILIES.values():
-    for _key, _value in _family.overrides.items():
-        if EMBEDDING_KINDS["encoder"].takes(_key):
+    for _key, _value in _family.sets.items():
+        if _key.split(".")[0] in ("ot", "loss", "cidm", "encoder", "train", "data"):
             VALUES.setdefault(_key, set()).add(_value)
 IDS = st.tuples(
     st.sampled_from([name for name, family in FAMILIES.items() if family.trained]),
@@ -141,20 +137,21 @@ IDS = st.tuples(
 
 @given(IDS, IDS)
 @settings(deadline=None)
-def test_ids_share_a_path_exactly_when_they_mean_the_same_on_every_dataset(one, other):
+def test_ids_with_one_path_mean_the_same_on_every_dataset(one, other):
     found = []
     for base, pairs in (one, other):
         keys = dict(pairs)
-        alignment = keys.get("loss.alignment", FAMILIES[base].overrides.get("loss.alignment", "gromov_wasserstein"))
-        keys = {key: value for key, value in keys.items() if not without_effect(key, alignment)}
+        alignment = keys.get("loss.alignment", FAMILIES[base].sets.get("loss.alignment", "gromov_wasserstein"))
+        own = {"loss.alignment", *(f"{block}.{key}" for key, block in LOSSES[alignment].places().items())}
+        keys = {key: value for key, value in keys.items() if key.split(".")[0] not in ("ot", "loss") or key in own}
         canonical = SHIPPED.method(join_id(base, {key: value_text(value) for key, value in keys.items()}))
         assert SHIPPED.method(canonical) == canonical
         meant = meaning(SHIPPED, canonical)
         # It means what was written, above the family, above what the dataset says.
-        wanted = {key: value for key, value in {**FAMILIES[base].overrides, **keys}.items() if key in meant[0]}
+        wanted = {key: value for key, value in {**FAMILIES[base].sets, **keys}.items() if key in meant[0]}
         assert all({key: settings[key] for key in wanted} == wanted for settings in meant)
         found.append((canonical, meant))
-    assert (found[0][0] == found[1][0]) == (found[0][1] == found[1][1])
+    assert found[0][0] != found[1][0] or found[0][1] == found[1][1]
 
 
 @pytest.mark.parametrize(
@@ -163,9 +160,11 @@ def test_ids_share_a_path_exactly_when_they_mean_the_same_on_every_dataset(one, 
         ("graphcut@K=7", "rgwot", "graphcut"),
         ("graphcut@decode.K=10", "rgwot", "graphcut@K=10"),
         ("graphcut@m=2", "rgwot-parity", "graphcut"),
-        ("subset@decode.restarts=50,decode.centres=30,K=15", "raw", "subset@K=15,decode.centres=30,decode.restarts=50"),
+        ("subset@decode.restarts=50,decode.centres=30,K=15", "raw", "subset@K=15,centres=30,restarts=50"),
         ("subset@decode.restarts=1", "rgwot-parity", "subset"),
-        ("viterbi@decode.background=75", "cte", "viterbi@decode.background=75"),
+        ("viterbi@decode.background=75", "cte", "viterbi@background=75"),
+        ("graphcut@graphcut.solver=exact", "rgwot", "graphcut@solver=exact"),
+        ("consensus@meanfield.alpha=0.3,consensus.order=0", "raw", "consensus@meanfield.alpha=0.3,order=0"),
         ("labelled@labelled.n=3", "rgwot-plus", "labelled@n=3"),
         ("labelled@n=all,labelled.extra=2,draw=suggested", "rgwot-plus", "labelled@draw=suggested,extra=2"),
         ("labelled@labelled.n=all,extra=0,draw=random", "rgwot", "labelled"),
@@ -189,18 +188,18 @@ def test_canonical_decoder(written, method, canonical):
         ("rgwot@features.fps=1", "unknown key"),
         ("rgwot@K=3", "unknown key"),
         ("rgwot@n=3", "unknown key 'n'"),
-        ("raw@alpha=0.5", "only the keys data.split"),
-        ("none@data.n_train=3", "only the keys data.split"),
-        ("cte@graph.D=3", "only the keys data.n_train.*data.split.*regression.E"),
-        ("gpl@data.n_train=3", "only the keys data.split.*graph.clip_s"),
+        ("raw@alpha=0.5", "unknown key 'alpha'; known: data.holdout, data.split"),
+        ("none@data.n_train=3", "unknown key 'data.n_train'"),
+        ("cte@graph.D=3", "unknown key 'graph.D'; known: E, batch, data.holdout, data.n_train"),
+        ("gpl@data.n_train=3", "unknown key 'data.n_train'"),
         ("rgwot@regression.E=3", "unknown key 'regression.E'"),
         ("gpl@graph.background=1", "graph.background: .*less than 1"),
         ("rgwot@data.split=held", "data.split"),
         ("rgwot@data.holdout=0,data.split=holdout", "data.holdout: .*greater than 0"),
         ("rgwot@data.holdout=0.5", "data.holdout has no effect .*add data.split=holdout"),
         ("raw@data.split=all,data.split_seed=1", "data.split_seed has no effect"),
-        ("tcc@alpha=0.5", "ot.alpha has no effect with loss.alignment tcc; expected .*loss.tau"),
-        ("vava@tau=0.2", "loss.tau has no effect with loss.alignment kantorovich"),
+        ("tcc@alpha=0.5", "unknown key 'ot.alpha'"),
+        ("vava@tau=0.2", "unknown key 'loss.tau'"),
         ("gtcc", "an extension now: copy benchmarks/peers/gtcc.py .* add extensions: .gtcc.py. to config.yaml"),
         ("lav@sigma=1", "an extension now: copy benchmarks/peers/lav.py"),
         ("rgwot@loss.alignment=soft_dtw", "loss.alignment: .*benchmarks/peers/lav.py"),
@@ -243,34 +242,34 @@ def test_precedence():
         "datasets": {"d": {"layout": "folder", "root": "x", "settings": {"ot": {"rho": 0.6}, "cidm": {"sigma": 2}}}},
     }
     experiments = Experiments(load_config(content))
-    assert experiments.settings("rgwot-active", None, "other").ot.rho == 0.5
-    assert experiments.settings("rgwot-active", None, "d").ot.rho == 0.6
-    assert experiments.settings("rgwot-active@rho=0.7", None, "d").ot.rho == 0.7
+    assert experiments.embedding("rgwot-active", "other").loss.rho == 0.5
+    assert experiments.embedding("rgwot-active", "d").loss.rho == 0.6
+    assert experiments.embedding("rgwot-active@rho=0.7", "d").loss.rho == 0.7
     # What makes a family a family stands above the configuration; an id can undo it.
-    assert experiments.settings("rgwot-parity", None, "d").cidm.sigma == 300
-    assert experiments.settings("rgwot-parity@sigma=200", None, "d").cidm.sigma == 200
+    assert experiments.embedding("rgwot-parity", "d").cidm.sigma == 300
+    assert experiments.embedding("rgwot-parity@sigma=200", "d").cidm.sigma == 200
 
 
 def test_a_family_stays_what_it_is():
     experiments = Experiments(load_config({"cidm": {"beta": 0.5}, "ot": {"r": 0.05}}))
     assert experiments.method("vaot") == "vaot"
     assert experiments.method("rgwot@beta=0") == "vaot"
-    assert experiments.settings("vaot", None, "d").cidm.beta == 0
-    assert experiments.settings("rgwot", None, "d").cidm.beta == 0.5
-    assert experiments.settings("rgwot-active", None, "d").ot.r == 0.1
+    assert experiments.embedding("vaot", "d").cidm.beta == 0
+    assert experiments.embedding("rgwot", "d").cidm.beta == 0.5
+    assert experiments.embedding("rgwot-active", "d").loss.r == 0.1
 
 
 def test_a_split_of_the_configuration_holds_for_every_method():
     everywhere = Experiments(load_config({"data": {"split": "holdout"}}))
     for base in ("rgwot", "raw", "none"):
         assert everywhere.method(base) == base
-        assert everywhere.settings(base, None, "d").data.split == "holdout"
+        assert everywhere.embedding(base, "d").data.split == "holdout"
         assert everywhere.method(f"{base}@data.split=all") == f"{base}@data.split=all"
         assert everywhere.method(f"{base}@data.split_seed=3") == f"{base}@data.split_seed=3"
     entry = {"layout": "folder", "root": "x", "settings": {"data": {"split": "holdout"}}}
     of_one = Experiments(load_config({"datasets": {"d": entry}}))
     assert of_one.method("raw@data.split=all") == "raw@data.split=all"
-    assert of_one.settings("raw", None, "d").data.split == "holdout"
+    assert of_one.embedding("raw", "d").data.split == "holdout"
     # What a dataset splits is not known from the id, so the share may be given alone.
     assert of_one.method("raw@data.holdout=0.5") == "raw@data.holdout=0.5"
 
@@ -279,5 +278,38 @@ def test_every_family_and_decoder_is_valid():
     for name, family in FAMILIES.items():
         assert PLAIN.method(name) == name
         for base, decoder in DECODERS.items():
-            if decoder.trivial == (family.name == "none"):
+            if (family.name == "none") == decoder.TRIVIAL:
                 assert PLAIN.decoder(base, name) == base
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        (Graphcut(K=5, pairwise=4), "graphcut@K=5,pairwise=4"),
+        (Graphcut(), "graphcut"),
+        (Consensus(time="auto", meanfield=MeanfieldSettings(lambda_=0.1)), "consensus@meanfield.lambda=0.1,time=auto"),
+        (Meanfield(lambda_=0.1), "meanfield@lambda=0.1"),
+        (Labelled(n=3, draw="suggested"), "labelled@draw=suggested,n=3"),
+        (Whitened(grid=2, data=SplitSettings(split="holdout")), "whitened@data.split=holdout,grid=2"),
+        (Regression(E=20, lr=1e-4), "cte@E=20,lr=0.0001"),
+        (
+            TrainedEncoder(
+                loss=GromovWasserstein(alpha=0.5, virtual="none"),
+                cidm=CidmSettings(beta=0.0),
+                train=TrainSettings(clip=None),
+                data=DataSettings(n_train=2),
+            ),
+            "rgwot@alpha=0.5,beta=0,data.n_train=2,ot.virtual=none,train.clip=null",
+        ),
+    ],
+)
+def test_the_text_of_a_model_is_its_id_and_gives_it_back(model, text):
+    assert str(model) == text
+    assert parsed(text) == model
+
+
+def test_a_loss_has_its_own_keys():
+    assert str(GromovWasserstein(alpha=0.5, symmetric=True)) == "gromov_wasserstein@alpha=0.5,symmetric=true"
+    assert str(Kantorovich(last="columns")) == "kantorovich@last=columns"
+    chosen = TrainedEncoder.of({"loss": {"alignment": "tcc", "tau": 0.5}, "ot": {"alpha": 0.5}})
+    assert chosen.loss == Tcc(tau=0.5)

@@ -74,7 +74,7 @@ PLACES = {
         "imported: {folder: f, key: {word}, axes: TC, fps: 2}", lambda found: found.datasets["mine"].imported.key
     ),
     "settings": config(
-        "settings: {features: {weights: {word}}}", lambda found: found.datasets["mine"].settings.features.weights
+        "settings: {features: {weights: {word}}}", lambda found: found.datasets["mine"].settings["features"]["weights"]
     ),
     "root": config("", lambda found: found.datasets["mine"].root, CONFIG.replace("root: videos", "root: {word}")),
     "roots": config("", lambda found: found.roots["a"], "roots: {a: {word}}"),

@@ -12,10 +12,10 @@ import torch
 from phases import finish, tiny, write_index, write_video
 from torch import Tensor, nn
 
-from rgwot.config.methods import LOSSES, Loss
-from rgwot.config.settings import Settings
+from rgwot.embedding.settings import TrainedEncoder
 from rgwot.features.store import DEFAULT_CHANNELS, IMPORTER, FeatureStore, StoreWriter, open_store
 from rgwot.losses.interface import PairBatch
+from rgwot.losses.settings import LOSSES, Loss
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -44,7 +44,7 @@ def task(make_task: Callable[..., Path]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def settings() -> Callable[..., Settings]:
+def settings() -> Callable[..., TrainedEncoder]:
     return tiny
 
 
@@ -87,9 +87,14 @@ def write_vectors(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pat
 def learning_loss(monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the name of a loss that trains a module besides the encoder; only extensions have such losses."""
 
-    def align(batch: PairBatch) -> Tensor:
+    def align(batch: PairBatch, settings: Loss) -> Tensor:
         assert batch.learned is not None
         return (batch.learned(batch.x) - batch.y).square().mean((1, 2))
 
-    monkeypatch.setitem(LOSSES, "mapped", Loss(align, "distance of mapped frames", learned=lambda D: nn.Linear(D, D)))
+    class Mapped(Loss):
+        NAME = "mapped"
+        FUNCTION = align
+        LEARNED = lambda D: nn.Linear(D, D)  # noqa: E731
+
+    monkeypatch.setitem(LOSSES, "mapped", Mapped)
     return "mapped"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from with_defaults import fit_by
 
-from rgwot.config.settings import Settings
 from rgwot.embedding.interface import unit_rows
+from rgwot.embedding.settings import TrainedEncoder
 from rgwot.features.index import open_stores
 from rgwot.stages.embed import embed, read_embeddings
 from rgwot.stages.train import train
@@ -18,7 +18,7 @@ from rgwot.stages.train import train
 SHARE = 0.7
 
 
-def embedded(index: Path, folder: Path, settings: Settings, held_out: tuple[str, ...]) -> dict[str, np.ndarray]:
+def embedded(index: Path, folder: Path, settings: TrainedEncoder, held_out: tuple[str, ...]) -> dict[str, np.ndarray]:
     train(index, index.parent, folder / "model", settings, 0, device="cpu", held_out=held_out)
     embed(index, index.parent, folder / "model" / "model.pt", folder / "made.zarr", device="cpu")
     return {name: video.embedding for name, video in read_embeddings(folder / "made.zarr").videos.items()}
@@ -28,7 +28,7 @@ def embedded(index: Path, folder: Path, settings: Settings, held_out: tuple[str,
 def test_both_parts_are_what_they_are_alone(
     task: Path,
     write_vectors: Callable[..., Path],
-    settings: Callable[..., Settings],
+    settings: Callable[..., TrainedEncoder],
     tmp_path: Path,
     vectors: bool,
     held_out: tuple[str, ...],
@@ -40,7 +40,7 @@ def test_both_parts_are_what_they_are_alone(
     both = embedded(index, tmp_path / "both", settings(data__split=split, encoder__beside=SHARE), held_out)
     stores = open_stores(index, index.parent)
     seen = [store for store in stores if store.video not in held_out]
-    white = fit_by("whitened", seen, Settings(), 0)
+    white = fit_by("whitened", seen, {}, 0)
     centre = np.concatenate([alone[store.video] for store in seen]).mean(axis=0)
     for store in stores:
         found, learned = both[store.video], alone[store.video]

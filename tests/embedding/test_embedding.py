@@ -11,10 +11,11 @@ import torch
 import zarr
 from phases import FPS
 
+from rgwot.blocks import nested
 from rgwot.config.methods import FAMILIES
-from rgwot.config.settings import Settings, build
 from rgwot.embedding import encoder as model
 from rgwot.embedding.encoder import encoder_of
+from rgwot.embedding.settings import Embedding, TrainedEncoder
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.embed import embed, read_embeddings
@@ -28,12 +29,12 @@ def task(make_task: Callable[..., Path]) -> Path:
     return make_task(tuple(LENGTHS.values()), names=tuple(LENGTHS))
 
 
-def tiny(side: str) -> Settings:
+def tiny(side: str) -> TrainedEncoder:
     values = {
         "encoder.channels": 8, "encoder.hidden": 8, "encoder.D": 5, "train.N": 6, "train.iterations": 8,
         "train.lr": 0.01, "data.context_side": side, "encoder.c": 3,
     }  # fmt: skip
-    return build(values, "test")
+    return TrainedEncoder.of(nested(values))
 
 
 @pytest.mark.parametrize(("side", "offsets"), [("after", (0, 1, 2)), ("before", (-2, -1, 0)), ("both", (-1, 0, 1))])
@@ -115,8 +116,9 @@ def test_unusable_models_are_told(task: Path, tmp_path: Path) -> None:
     assert not output.exists()
 
 
-def quick(method: str) -> Settings:
-    return build({"regression.epochs": 2, "regression.E": 4, **FAMILIES[method].overrides}, "test")
+def quick(method: str) -> Embedding:
+    family = FAMILIES[method]
+    return family.embedding.of(nested({"regression.epochs": 2, "regression.E": 4, **family.sets}))
 
 
 DIMENSIONS = {"cte": 4, "gpl": 128, "gpl-nobg": 128, "unitygraph": 1024}

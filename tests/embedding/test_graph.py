@@ -8,8 +8,6 @@ from scipy.sparse import csr_array
 from with_defaults import fit_by
 
 from rgwot.baselines.graph import clips_of, most_similar, node_vectors, random_walks, unity_graph
-from rgwot.baselines.settings import GraphSettings
-from rgwot.config.settings import Settings
 from rgwot.embedding.interface import spatial_means, unit_rows
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
@@ -95,14 +93,15 @@ def task() -> dict[str, np.ndarray]:
     }
 
 
-def settings(**graph: object) -> Settings:
+def settings(**graph: object) -> dict[str, object]:
     # Eight samples of half a second at each place: four clips of a second.
-    return Settings(graph=GraphSettings.model_validate({"D": 16, "epochs": 3, "walk_length": 12, "window": 3, **graph}))
+    keys = {"D": 16, "epochs": 3, "walk_length": 12, "window": 3, **graph}
+    return {f"graph.{key}": value for key, value in keys.items()}
 
 
 def test_clips_of_one_place_come_together_across_videos(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores(task())
-    embed = fit_by("graph", stores, settings(), seed=0)
+    embed = fit_by("gpl", stores, settings(), seed=0)
     found = [embed(store) for store in stores]
     x = np.concatenate([one.embedding for one in found])
     assert x.dtype == np.float32
@@ -114,14 +113,14 @@ def test_clips_of_one_place_come_together_across_videos(write_stores: Callable[.
     cosines = x @ x.T
     same = truth[:, None] == truth
     assert cosines[same].mean() > cosines[~same].mean() + 0.3
-    again = np.concatenate([fit_by("graph", stores, settings(), seed=0)(store).embedding for store in stores])
+    again = np.concatenate([fit_by("gpl", stores, settings(), seed=0)(store).embedding for store in stores])
     np.testing.assert_array_equal(again, x)
-    assert not np.array_equal(fit_by("graph", stores, settings(), seed=1)(stores[0]).embedding, found[0].embedding)
+    assert not np.array_equal(fit_by("gpl", stores, settings(), seed=1)(stores[0]).embedding, found[0].embedding)
 
 
 def test_a_video_held_out_is_put_beside_its_nearest_nodes(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores(task())
-    embed = fit_by("graph", stores[:3], settings(), seed=0)
+    embed = fit_by("gpl", stores[:3], settings(), seed=0)
     known = [clips_of(store.time_s, spatial_means(store), 1.0) for store in stores]
     nodes = np.concatenate([embed(store).embedding[::2] for store in stores[:3]])
     features = np.concatenate([clips.features for clips in known[:3]])
@@ -129,7 +128,7 @@ def test_a_video_held_out_is_put_beside_its_nearest_nodes(write_stores: Callable
     expected = unit_rows(nodes[nearest].mean(axis=1))[known[3].of_sample]
     np.testing.assert_allclose(embed(stores[3]).embedding, expected, atol=1e-6)
     # A node's own embedding does not move when another video is asked for.
-    alone = fit_by("graph", stores[:3], settings(), seed=0)
+    alone = fit_by("gpl", stores[:3], settings(), seed=0)
     np.testing.assert_array_equal(alone(stores[0]).embedding, embed(stores[0]).embedding)
 
 
@@ -138,7 +137,7 @@ def test_without_node2vec_a_node_is_the_mean_of_its_neighbourhood(
 ) -> None:
     stores = write_stores(task())
     block = settings(update="mean", neighbours=2)
-    embed = fit_by("graph", stores[:3], block, seed=0)
+    embed = fit_by("gpl", stores[:3], block, seed=0)
     clips = [clips_of(store.time_s, spatial_means(store), 1.0).features for store in stores]
     known = np.concatenate(clips[:3])
     edges = unity_graph(clips[:3], 2)[0].toarray()
@@ -156,7 +155,7 @@ def test_what_no_other_video_shows_is_background(write_stores: Callable[..., lis
     stores = write_stores(task())
     # Of 68 clips in four videos the 4 of the detour: the lowest 6 percent.
     block = settings(background=0.05, update="mean")
-    embed = fit_by("graph", stores, block, seed=0)
+    embed = fit_by("gpl", stores, block, seed=0)
     detour = np.zeros(40, dtype=bool)
     detour[16:24] = True
     marks = {store.video: embed(store).background for store in stores}
@@ -165,9 +164,9 @@ def test_what_no_other_video_shows_is_background(write_stores: Callable[..., lis
         assert found is not None
         assert not found.any()
     # The embedding is that without the filter, and the limit of the training videos holds for others.
-    plain = fit_by("graph", stores, settings(update="mean"), seed=0)
+    plain = fit_by("gpl", stores, settings(update="mean"), seed=0)
     np.testing.assert_array_equal(plain(stores[2]).embedding, embed(stores[2]).embedding)
-    others = fit_by("graph", [stores[0], stores[1], stores[3]], block, seed=0)
+    others = fit_by("gpl", [stores[0], stores[1], stores[3]], block, seed=0)
     found = others(stores[2]).background
     assert found is not None
     assert found[detour].all()
@@ -175,11 +174,11 @@ def test_what_no_other_video_shows_is_background(write_stores: Callable[..., lis
 
 def test_the_share_of_background_is_the_one_asked_for(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores(task())
-    embed = fit_by("graph", stores, settings(background=0.5, update="mean"), seed=0)
+    embed = fit_by("gpl", stores, settings(background=0.5, update="mean"), seed=0)
     marks = [embed(store).background for store in stores]
     assert np.concatenate([mark for mark in marks if mark is not None]).mean() == pytest.approx(0.5, abs=0.02)
 
 
 def test_one_video_is_no_graph(write_stores: Callable[..., list[FeatureStore]]) -> None:
     with pytest.raises(RgwotError, match="graph: videos with features: found 1, expected at least 2"):
-        fit_by("graph", write_stores({"a": np.ones((4, 2))}), Settings(), seed=0)
+        fit_by("gpl", write_stores({"a": np.ones((4, 2))}), {}, seed=0)

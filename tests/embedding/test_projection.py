@@ -10,8 +10,8 @@ import pytest
 import torch
 from with_defaults import fit_by
 
-from rgwot.config.settings import Settings, build
 from rgwot.embedding import whitened
+from rgwot.embedding.settings import TrainedEncoder
 from rgwot.embedding.whitened import fit_projection, moments, speed
 from rgwot.features.index import open_stores
 from rgwot.runtime.errors import RgwotError
@@ -43,7 +43,7 @@ def test_scale_and_shift_of_a_video_change_nothing(make_task: Callable[..., Path
 
 
 def test_a_model_trained_on_them_embeds_by_itself(
-    task: Path, settings: Callable[..., Settings], tmp_path: Path
+    task: Path, settings: Callable[..., TrainedEncoder], tmp_path: Path
 ) -> None:
     chosen = settings(encoder__input_norm="whitened")
     train(task, task.parent, tmp_path / "model", chosen, 0, device="cpu")
@@ -77,13 +77,13 @@ def test_maps_are_accompanied_by_their_speed_at_every_place(
 
 
 def test_vectors_are_accompanied_by_their_speed_as_those_of_the_method_whitened(
-    write_vectors: Callable[..., Path], settings: Callable[..., Settings], tmp_path: Path
+    write_vectors: Callable[..., Path], settings: Callable[..., TrainedEncoder], tmp_path: Path
 ) -> None:
     index = write_vectors([sensors(0), sensors(1, 40)])
     stores = open_stores(index, index.parent)
     project, embed_one = (
         fit_projection(stores, speed=True),
-        fit_by("whitened", stores, build({"whiten.speed": True}, "t"), 0),
+        fit_by("whitened", stores, {"whiten.speed": True}, 0),
     )
     for store in stores:
         x = project(store).read()[:, :, 0, 0].astype(np.float64)
@@ -96,7 +96,7 @@ def test_vectors_are_accompanied_by_their_speed_as_those_of_the_method_whitened(
 
 
 def test_speed_of_features_that_are_not_whitened_is_refused(
-    task: Path, settings: Callable[..., Settings], tmp_path: Path
+    task: Path, settings: Callable[..., TrainedEncoder], tmp_path: Path
 ) -> None:
     with pytest.raises(RgwotError, match=r"encoder.speed: found features that are not whitened \(encoder.input_norm="):
         train(task, task.parent, tmp_path / "m", settings(encoder__speed=True), 0, device="cpu")
@@ -118,7 +118,7 @@ def test_vectors_are_white_as_the_method_whitened_has_them(write_vectors: Callab
     x = [store.read()[:, :, 0, 0].astype(np.float64) for store in made]
     assert [one.shape for one in x] == [(50, 6), (40, 6)]
     assert np.cov(np.concatenate(x).T, bias=True) == pytest.approx(np.eye(6), abs=0.01)
-    embed_one = fit_by("whitened", stores, Settings(), seed=0)
+    embed_one = fit_by("whitened", stores, {}, seed=0)
     for store, one in zip(stores, x, strict=True):
         lengths = np.linalg.norm(one, axis=1, keepdims=True)
         np.testing.assert_allclose(one / lengths, embed_one(store).embedding, atol=2e-3)
@@ -127,7 +127,7 @@ def test_vectors_are_white_as_the_method_whitened_has_them(write_vectors: Callab
 @pytest.mark.parametrize(("held_out", "beside"), [((), 0.5), (("v3",), 0.0)])
 def test_scales_of_the_channels_of_vectors_change_nothing(
     write_vectors: Callable[..., Path],
-    settings: Callable[..., Settings],
+    settings: Callable[..., TrainedEncoder],
     tmp_path: Path,
     held_out: tuple[str, ...],
     beside: float,
@@ -149,7 +149,7 @@ def test_scales_of_the_channels_of_vectors_change_nothing(
 
 
 def test_vectors_can_still_be_given_as_they_are(
-    write_vectors: Callable[..., Path], settings: Callable[..., Settings], tmp_path: Path
+    write_vectors: Callable[..., Path], settings: Callable[..., TrainedEncoder], tmp_path: Path
 ) -> None:
     index = write_vectors([sensors(0), sensors(1)])
     for wanted, projected_, standardised in [
@@ -161,7 +161,7 @@ def test_vectors_can_still_be_given_as_they_are(
 
 
 def test_a_window_longer_than_steps_is_said_of_vectors_alone(
-    task: Path, write_vectors: Callable[..., Path], settings: Callable[..., Settings], tmp_path: Path
+    task: Path, write_vectors: Callable[..., Path], settings: Callable[..., TrainedEncoder], tmp_path: Path
 ) -> None:
     """Videos of 25 s: within 2 s lie 8 % of them, within 1.2 s 5 %."""
     index = write_vectors([sensors(0), sensors(1)])

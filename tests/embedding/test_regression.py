@@ -5,17 +5,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
-from with_defaults import fit_by
 
 from rgwot.baselines.regression import TimeRegressor, standardised, train_regressor
-from rgwot.baselines.settings import RegressionSettings
-from rgwot.config.settings import Settings
+from rgwot.baselines.settings import Regression
 from rgwot.embedding.interface import spatial_means
-from rgwot.embedding.settings import DataSettings
+from rgwot.embedding.settings import DrawnVideosSettings
 from rgwot.features.store import FeatureStore
 from rgwot.runtime.errors import RgwotError
 
-SMALL = RegressionSettings(E=3, epochs=2, lr=0.01, batch=4)
+SMALL = Regression(E=3, epochs=2, lr=0.01, batch=4)
 
 
 def drifting(T: int, seed: int) -> np.ndarray:
@@ -49,7 +47,7 @@ def test_training_against_adam_by_hand() -> None:
     """Sum of squares, coupled weight decay, and a rate that is a tenth from the 31st epoch on."""
     x = torch.randn(6, 5, generator=torch.Generator().manual_seed(1))
     times = torch.arange(6) / 6
-    settings = RegressionSettings(E=2, epochs=32, lr=0.05, weight_decay=0.3, batch=4)
+    settings = Regression(E=2, epochs=32, lr=0.05, weight_decay=0.3, batch=4)
     found = train_regressor(x, times, settings, seed=7)
 
     model = TimeRegressor(5, 2, seed=7)
@@ -76,8 +74,8 @@ def test_training_against_adam_by_hand() -> None:
 
 def test_it_learns_when_a_frame_is_and_new_videos_follow(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores({name: drifting(60, seed) for seed, name in enumerate("abcd")})
-    settings = Settings(regression=RegressionSettings(E=5, epochs=60, lr=0.01, batch=32, standardise=True))
-    embed = fit_by("regression", stores[:3], settings, seed=0)
+    settings = Regression(E=5, epochs=60, lr=0.01, batch=32, standardise=True)
+    embed = settings(stores[:3], 0)
     early, late = (embed(stores[3]).embedding[rows].mean(axis=0) for rows in (slice(0, 15), slice(45, 60)))
     spread = embed(stores[3]).embedding.std(axis=0).max()
     assert np.abs(early - late).max() > 1.5 * spread
@@ -90,12 +88,12 @@ def test_it_learns_when_a_frame_is_and_new_videos_follow(write_stores: Callable[
 
 def test_the_seed_decides_and_threads_do_not(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores({name: drifting(30, seed) for seed, name in enumerate("ab")})
-    settings = Settings(regression=SMALL)
+    settings = SMALL
     before = torch.get_num_threads()
     made = []
     for threads, seed in ((1, 0), (3, 0), (1, 1)):
         torch.set_num_threads(threads)
-        made.append(fit_by("regression", stores, settings, seed)(stores[0]).embedding)
+        made.append(settings(stores, seed)(stores[0]).embedding)
         assert torch.get_num_threads() == threads
     torch.set_num_threads(before)
     np.testing.assert_array_equal(made[0], made[1])
@@ -108,31 +106,29 @@ def test_features_are_standardised_within_their_video_only_where_that_is_asked_f
 ) -> None:
     videos = {name: drifting(30, seed) for seed, name in enumerate("ab")}
     stores = write_stores(videos)
-    chosen = RegressionSettings(E=3, epochs=2, lr=0.01, batch=4, standardise=standardise)
+    chosen = Regression(E=3, epochs=2, lr=0.01, batch=4, standardise=standardise)
     read = [spatial_means(store) for store in stores]
     if standardise:
         read = [standardised(x) for x in read]
     times = torch.from_numpy(np.tile(np.arange(30, dtype=np.float32) / 30, 2))
     model = train_regressor(torch.from_numpy(np.concatenate(read)), times, chosen, 0)
     expected = model.embed(torch.from_numpy(read[1])).detach().numpy()
-    found = fit_by("regression", stores, Settings(regression=chosen), 0)(stores[1]).embedding
+    found = chosen(stores, 0)(stores[1]).embedding
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_only_the_drawn_videos_train(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores({name: drifting(20, seed) for seed, name in enumerate("abcd")})
-    few = Settings(regression=SMALL, data=DataSettings(n_train=2))
-    found = fit_by("regression", stores, few, seed=0)(stores[0]).embedding
+    few = SMALL.model_copy(update={"data": DrawnVideosSettings(n_train=2)})
+    found = few(stores, 0)(stores[0]).embedding
     alike = [
-        np.array_equal(
-            found, fit_by("regression", [one, other], Settings(regression=SMALL), seed=0)(stores[0]).embedding
-        )
+        np.array_equal(found, SMALL([one, other], 0)(stores[0]).embedding)
         for i, one in enumerate(stores)
         for other in stores[i + 1 :]
     ]
     assert sum(alike) == 1
     with pytest.raises(RgwotError, match=r"data\.n_train: found 5, expected at most the 4 videos"):
-        fit_by("regression", stores, Settings(data=DataSettings(n_train=5)), seed=0)
+        Regression(data=DrawnVideosSettings(n_train=5))(stores, 0)
 
 
 def test_a_diverging_training_is_one_line() -> None:

@@ -15,18 +15,19 @@ import pytest
 import torch
 from torch import Tensor
 
+from rgwot.blocks import nested
 from rgwot.config.methods import FAMILIES
-from rgwot.config.settings import Settings, build
 from rgwot.embedding import loop
 from rgwot.embedding.encoder import Encoder
 from rgwot.embedding.loop import Record, Trainer, objective
 from rgwot.embedding.sampler import FeatureBank
+from rgwot.embedding.settings import TrainedEncoder
 from rgwot.features.index import open_stores
 from rgwot.losses.interface import PairBatch
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.train import Checkpoint, build_encoder, inactive_prior, recipe_of, train
 
-Make = Callable[..., Settings]
+Make = Callable[..., TrainedEncoder]
 
 
 def losses(directory: Path) -> np.ndarray:
@@ -81,7 +82,7 @@ def test_only_a_total_with_the_contrast_is_divided_by_the_frames(beta: float) ->
     frames = torch.eye(2, dtype=torch.float64)[None]
     times, length = torch.tensor([[0.0, 100.0]], dtype=torch.float64), torch.tensor([1000.0], dtype=torch.float64)
     batch = PairBatch(frames, frames, times, length, times, length, torch.tensor([0]))
-    recipe = recipe_of(build({**FAMILIES["rgwot-parity"].overrides, "cidm.beta": beta}, "test"))
+    recipe = recipe_of(TrainedEncoder.of(nested({**FAMILIES["rgwot-parity"].sets, "cidm.beta": beta})))
     loss, align, contrast = objective(batch, recipe.align, recipe.cidm)
     # Virtual frame first; the others 0 or 1 apart, and half a video apart beside the diagonal.
     cost = np.array([[0.5, 0.5, 0.5], [0.5, 0, 1 + 0.35 / 2], [0.5, 1 + 0.35 / 2, 0]])
@@ -102,7 +103,7 @@ def contrast_of(
     """Terms of a pair of the same video twice, and the gradient of the total with respect to the first."""
     x, lengths = frames[None].clone().requires_grad_(), torch.tensor([length], dtype=torch.float64)
     batch = PairBatch(x, frames[None].flip(2), times[None], lengths, times[None], lengths, torch.tensor([0]))
-    recipe = recipe_of(build(changes, "test"))
+    recipe = recipe_of(TrainedEncoder.of(nested(changes)))
     terms = objective(batch, recipe.align, recipe.cidm)
     terms[0].sum().backward()
     assert x.grad is not None
@@ -115,7 +116,7 @@ def test_beta_has_the_scale_of_the_public_code(n: int) -> None:
     generator = torch.Generator().manual_seed(n)
     frames = torch.nn.functional.normalize(torch.randn(n, 6, dtype=torch.float64, generator=generator), dim=1)
     times = 2000 * torch.rand(n, dtype=torch.float64, generator=generator).sort()[0]
-    family = FAMILIES["rgwot-parity"].overrides
+    family = FAMILIES["rgwot-parity"].sets
     parity, slope = contrast_of(dict(family), frames, times, 2000)
     paper = {"cidm.beta": 1.0, "ot.solver": "parity", "cidm.unit": "native_frames", "cidm.sigma": 300.0}
     found, gradient = contrast_of(paper, frames, times, 2000)
@@ -129,7 +130,7 @@ def test_beta_has_the_scale_of_the_public_code(n: int) -> None:
 def test_the_contrast_to_the_letter(unit: str, expected: float) -> None:
     """The paper's C-IDM with i and j as sampled positions (no pair is 300 apart) or as native frames."""
     frames = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], dtype=torch.float64)
-    changes = {**FAMILIES["rgwot-literal"].overrides, "cidm.unit": unit}
+    changes = {**FAMILIES["rgwot-literal"].sets, "cidm.unit": unit}
     terms, _ = contrast_of(changes, frames, torch.tensor([0.0, 400.0, 800.0], dtype=torch.float64), 1000)
     loss, align, contrast = terms
     assert contrast.item() == pytest.approx(2 * expected, rel=1e-7)

@@ -10,12 +10,12 @@ import pytest
 import torch
 from phases import write_video
 
-from rgwot.config.settings import Settings
+from rgwot.embedding.settings import TrainedEncoder
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.embed import embed, read_embeddings
 from rgwot.stages.train import train
 
-Make = Callable[..., Settings]
+Make = Callable[..., TrainedEncoder]
 LENGTHS = (20, 26, 31, 24, 0)
 
 

@@ -142,6 +142,19 @@ def test_short_and_noisy_stretches_and_single_channels_are_told() -> None:
     assert unusual({name: values_of(one) for name, one in states.items()}, {}) == {}
 
 
+def test_channels_of_labels_are_told() -> None:
+    every = {f"r{seed}": np.column_stack([signal(seed), np.repeat([3, 1, 2, 4], 30)]) for seed in range(4)}
+    lines = unusual({name: values_of(one) for name, one in every.items()}, {}, ["x", "y", "z", "gt"])
+    assert [line[:52] for line in lines.pop("")] == ["channel 'gt' has a few whole numbers in long runs in"]
+    assert lines == {}
+    # Two states, numbers that change often, and counts alone.
+    for last in (np.repeat([0, 1], 60), np.arange(120) // 4 % 7):
+        for one in every.values():
+            one[:, 3] = last
+        assert unusual({name: values_of(one) for name, one in every.items()}, {}) == {}
+    assert not values_of(np.repeat(np.arange(12), 10)[:, None].astype(float)).codes
+
+
 def test_pauses_in_times_are_told() -> None:
     times = np.arange(120) / 4
     assert told(None, times) == []

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from with_defaults import fit_by
 
-from rgwot.config.settings import Settings
 from rgwot.embedding import whitened
 from rgwot.embedding.interface import spatial_means
-from rgwot.embedding.settings import WhitenSettings
+from rgwot.embedding.settings import Whitened
 from rgwot.embedding.whitened import cell_means, condition, fit_whitening, smooth, speed, standardise, variability
 from rgwot.features.store import FeatureStore, StoreWriter, open_store
 
@@ -71,10 +70,10 @@ def test_movement_tells_apart_what_values_do_not() -> None:
     x = np.where(shaking[:, None], generator.normal(size=(600, 6)), 0.0) + generator.normal(size=(600, 6)) * 0.05
 
     def largest_difference(**moving: bool) -> float:
-        made = condition(x, WhitenSettings(**moving))
+        made = condition(x, Whitened(**moving))
         return float(np.abs(made[shaking].mean(axis=0) - made[~shaking].mean(axis=0)).max())
 
-    assert condition(x, WhitenSettings(speed=True, variability=True)).shape == (600, 18)
+    assert condition(x, Whitened(speed=True, variability=True)).shape == (600, 18)
     assert largest_difference() < 0.3
     assert largest_difference(speed=True) > 1
     assert largest_difference(variability=True) > 1
@@ -157,7 +156,7 @@ def videos() -> dict[str, np.ndarray]:
 
 def test_what_sets_videos_apart_does_not_remain(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores(videos())
-    embed = fit_by("whitened", stores, Settings(), seed=0)
+    embed = fit_by("whitened", stores, {}, seed=0)
     found = [embed(store).embedding for store in stores]
     assert {x.dtype for x in found} == {np.dtype(np.float32)}
     x = np.concatenate(found)
@@ -167,25 +166,25 @@ def test_what_sets_videos_apart_does_not_remain(write_stores: Callable[..., list
     place = np.concatenate([np.sign(v[:, 0] - v[:, 0].mean()) for v in videos().values()])
     cosines, same = x @ x.T, place[:, None] == place
     assert cosines[same].mean() > cosines[~same].mean() + 0.4
-    again = fit_by("whitened", stores, Settings(), seed=7)
+    again = fit_by("whitened", stores, {}, seed=7)
     np.testing.assert_array_equal(np.concatenate([again(store).embedding for store in stores]), x)
 
 
 def test_videos_held_out_do_not_reach_the_components(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores(videos())
-    embed = fit_by("whitened", stores[:2], Settings(), seed=0)
-    block = WhitenSettings()
+    embed = fit_by("whitened", stores[:2], {}, seed=0)
+    block = Whitened()
     own = [smooth(standardise(spatial_means(store)), block.smooth).astype(np.float32) for store in stores]
     expected = fit_whitening(own[:2], block.D, block.floor)
     for store, x in zip(stores, own, strict=True):
         np.testing.assert_allclose(embed(store).embedding, expected.apply(x), atol=1e-5)
-    every = fit_by("whitened", stores, Settings(), seed=0)
+    every = fit_by("whitened", stores, {}, seed=0)
     assert np.abs(every(stores[0]).embedding - embed(stores[0]).embedding).max() > 1e-3
 
 
 def test_every_setting_reaches_the_embedding(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores(videos())
-    plain = fit_by("whitened", stores, Settings(), seed=0)(stores[0]).embedding
+    plain = fit_by("whitened", stores, {}, seed=0)(stores[0]).embedding
     cases: tuple[tuple[dict[str, object], int], ...] = (
         ({"smooth": 0.1}, 4),
         ({"D": 3}, 3),
@@ -195,6 +194,6 @@ def test_every_setting_reaches_the_embedding(write_stores: Callable[..., list[Fe
         ({"variability": True}, 8),
     )
     for keys, D in cases:
-        found = fit_by("whitened", stores, Settings(whiten=WhitenSettings(**keys)), seed=0)(stores[0]).embedding  # type: ignore[arg-type]
+        found = Whitened(**keys)(stores, 0)(stores[0]).embedding  # type: ignore[arg-type]
         assert found.shape == (60, D)
         assert found.shape != plain.shape or not np.array_equal(found, plain)

@@ -9,6 +9,7 @@ import pytest
 
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS, SCORE_COLUMNS
 from rgwot.evaluation.protocols import PROTOCOLS, score
+from rgwot.keysteps.settings import Annotations
 from rgwot.procedure import deviations, learn, recordings_from_segments
 from rgwot.procedure.scores import graph_table
 from rgwot.runtime.errors import RgwotError
@@ -300,7 +301,7 @@ def test_the_annotations_are_right_about_themselves(files):
     files.run()
     manifest, annotations = files.folder / "manifest.csv", files.folder / "annotations.csv"
     out = files.folder / "annotated"
-    facts = decode_trivial(manifest, out, "annotated", 7, 0, 2, annotations_csv=annotations)
+    facts = decode_trivial(manifest, out, Annotations(), 0, 2, annotations_csv=annotations)
     assert (facts["K"], facts["background"]) == (2, True)
     output = files.folder / "own.csv"
     identity = {**IDENTITY, "method": "none", "decoder": "annotated"}

@@ -23,6 +23,7 @@ from rgwot.paths import Run, Tree, name_of
 from rgwot.reporting.page.render import write_page
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import differences
+from rgwot.stages.procedure import read_procedure
 from rgwot.study.datasets import manifest_entry
 from rgwot.study.study import Study
 
@@ -60,10 +61,10 @@ def manifest() -> None:
 
 
 def extract(name: str, output: Path | None = None, weights: str = "random") -> None:
-    params = {"videos": {name: f"videos/tea/{name}.mp4"}, "settings": READING}
-    settings = {"features": {**FEATURES["features"], "weights": weights}}
+    settings = {"features": {**FEATURES["features"], "weights": weights}, **READING}
+    params = {"videos": {name: f"videos/tea/{name}.mp4"}, "settings": settings}
     store = output or STORES / f"{name}.zarr"
-    script("extract", output=[store], params=params, wildcards={"video": name}, config=settings)
+    script("extract", output=[store], params=params, wildcards={"video": name})
 
 
 def index() -> None:
@@ -86,7 +87,7 @@ def decode(folder: Path = Path("k")) -> None:
         "decode",
         input={"embeddings": EMBEDDINGS, "annotations": []},
         output=files,
-        params={"alone": True},
+        params={"alone": True, "expected": []},
         config=settings,
     )
 
@@ -236,8 +237,9 @@ def test_a_pickle_is_not_executed_and_nobody_is_advised_to(place: str, saved: st
 def edit() -> None:
     """Give the first segment of a video another key step, as in a spreadsheet."""
     head, first, rest = (KEYSTEPS / "segments.csv").read_text().split("\n", 2)
-    step = first.rpartition(",")[2]
-    (KEYSTEPS / "segments.csv").write_text(f"{head}\n{first[: -len(step)]}{3 - int(step)}\n{rest}")
+    cells = first.split(",")
+    cells[4] = str(3 - int(cells[4]))
+    (KEYSTEPS / "segments.csv").write_text("\n".join([head, ",".join(cells), rest]))
 
 
 def command(*words: str | Path) -> str:
@@ -286,6 +288,9 @@ def test_an_edited_result_is_refused_by_stages(stage: Callable[[], None]) -> Non
 
 
 def test_a_procedure_is_learned_from_any_table() -> None:
+    command("procedure", KEYSTEPS / "segments.csv", "--output", "same")
+    told, learned = (read_procedure(folder / "procedure.json") for folder in (KEYSTEPS, Path("same")))
+    assert (told.order, told.edges) == (learned.order, learned.edges)
     edit()
     assert "key step" in command("procedure", KEYSTEPS / "segments.csv", "--output", "learned")
 

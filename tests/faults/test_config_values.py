@@ -11,8 +11,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rgwot.blocks import nested
 from rgwot.config.configuration import Config, load_config, read_files
-from rgwot.config.settings import build, defaults
+from rgwot.config.settings import checked, defaults
 from rgwot.runtime.errors import RgwotError
 
 SHIPPED = yaml.safe_load((Path(__file__).resolve().parents[2] / "config.yaml").read_text(encoding="utf-8"))
@@ -47,9 +48,9 @@ def check(content: dict[str, Any], *keys: str) -> None:
         assert "\n" not in message
         assert any(key in message for key in keys), message
     else:
-        assert all(math.isfinite(number) for number in numbers_in(found.model_dump()))
+        assert all(math.isfinite(number) for number in numbers_in([found.model_dump(), found.blocks]))
         # Valid once, valid again: what a run records can be run.
-        assert load_config(found.model_dump(by_alias=True, mode="json")) == found
+        assert load_config({**found.model_dump(by_alias=True, mode="json"), **found.blocks}) == found
 
 
 @QUICK
@@ -86,7 +87,7 @@ def test_a_name_that_does_not_print_is_told_as_its_escape(name: str) -> None:
 def test_no_number_is_not_finite(value: float) -> None:
     for key in KEYS:
         with pytest.raises(RgwotError, match=key.replace(".", r"\.")):
-            build({key: value}, "here")
+            checked(nested({key: value}))
 
 
 @QUICK

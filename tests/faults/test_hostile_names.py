@@ -169,9 +169,9 @@ def test_jobs_with_a_hostile_name(tmp_path: Path) -> None:
     # In the file an apostrophe keeps a spreadsheet from running it.
     assert (row["name"], row["video"]) == (f"'{name}", video_id(name))
     store = f"features/{row['video']}.zarr"
-    params = {"videos": {row["video"]: str(source)}, "settings": READING}
+    params = {"videos": {row["video"]: str(source)}, "settings": {**FEATURES, **READING}}
     ids = {"video": row["video"]}
-    command = script_command("extract", jobs, output=[store], params=params, wildcards=ids, config=FEATURES)
+    command = script_command("extract", jobs, output=[store], params=params, wildcards=ids)
     said = run(command, tmp_path, 120)
     assert said.returncode == 0, said.text
     assert open_store(tmp_path / store).attributes["source"] == f"{name}.mp4"

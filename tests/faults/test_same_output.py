@@ -13,7 +13,7 @@ import pytest
 from scripted import READING, script_command
 from videos import write_video
 
-from rgwot.config.settings import build, flatten
+from rgwot.embedding.settings import TrainedEncoder
 from rgwot.features.extract import extract
 from rgwot.features.settings import FeatureSettings
 from rgwot.features.store import StoreWriter, open_store
@@ -42,16 +42,16 @@ def write_task(folder: Path) -> Path:
 
 def extraction(folder: Path, store: object, video: Path) -> list[str]:
     """Return the command of a job that extracts the features of a video; its file lies in the folder."""
-    params = {"videos": {"a": str(video)}, "settings": READING}
-    given = {"device": "cpu", **FEATURES}
+    params = {"videos": {"a": str(video)}, "settings": {**FEATURES, **READING}}
+    given = {"device": "cpu"}
     return script_command("extract", folder, output=[store], params=params, wildcards={"video": "a"}, config=given)
 
 
 def training(folder: Path, output: object, index: Path, settings: dict[str, Any]) -> list[str]:
     """Return the command of a job that trains on features; its file lies in the folder."""
     files = {"model": f"{output}/model.pt", "history": f"{output}/history.csv", "machine": f"{output}/machine.json"}
-    ids, given = {"method": "rgwot", "seed": 0}, {"device": "cpu", **settings}
-    return script_command("train", folder, input={"index": index}, output=files, wildcards=ids, config=given)
+    parts: dict[str, Any] = {"wildcards": {"method": "rgwot", "seed": 0}, "config": {"device": "cpu"}}
+    return script_command("train", folder, input={"index": index}, output=files, params={"settings": settings}, **parts)
 
 
 def start(command: list[str]) -> subprocess.Popen[str]:
@@ -86,7 +86,7 @@ def test_extraction(tmp_path: Path) -> None:
 def test_training(tmp_path: Path) -> None:
     index = write_task(tmp_path)
     assert both(training(tmp_path, tmp_path / "twice/seed0", index, TRAINING)) == [0, 0]
-    train(index, tmp_path, tmp_path / "alone/seed0", build(flatten(TRAINING), "here"), 0, device="cpu")
+    train(index, tmp_path, tmp_path / "alone/seed0", TrainedEncoder.of(TRAINING), 0, device="cpu")
     one, two = (tmp_path / name / "seed0/model.pt" for name in ("alone", "twice"))
     assert one.read_bytes() == two.read_bytes()
     assert [path.name for path in (tmp_path / "twice").iterdir()] == ["seed0"]

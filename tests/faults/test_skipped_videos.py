@@ -9,6 +9,7 @@ import pytest
 from videos import write_video
 
 from rgwot.datasets.manifest import write_manifest
+from rgwot.keysteps.settings import OneLabel
 from rgwot.reporting.tables.scores import write_table
 from rgwot.reporting.targets import load_targets
 from rgwot.stages.decode import decode_trivial
@@ -30,7 +31,7 @@ def rows_with(folder: Path, bad: int) -> pd.DataFrame:
     manifest, segments, output = folder / "m.csv", folder / "s.csv", folder / "demo/one_label.csv"
     write_manifest("demo", "assembly", folder / "root", "folder", {}, manifest, segments, "skip")
     assert pd.read_csv(manifest)["status"].tolist() == ["skipped"] * bad + ["ok"] * (4 - bad)
-    decode_trivial(manifest, folder / "keysteps", "one_label", 2, 0, 2)
+    decode_trivial(manifest, folder / "keysteps", OneLabel(K=2), 0, 2)
     decoded, diagnostics = folder / "keysteps/segments.csv", folder / "keysteps/diagnostics.json"
     scores = folder / "seed0.csv"
     evaluate(manifest, segments, decoded, diagnostics, scores, IDENTITY, 2, 2)

@@ -28,10 +28,10 @@ PART = Path("features/index.0.csv")
 
 
 def extract(on_bad_video: str = "fail", **settings: object) -> None:
-    reading = {"reading": {"frames_fps": None, "on_bad_video": on_bad_video}}
-    params = {"videos": {name: f"videos/{name}.mp4" for name in NAMES}, "settings": reading}
-    given = {"device": "cpu", "features": {**SETTINGS, **settings}}
-    run_script("extract", output=[PART], params=params, config=given)
+    reading = {"frames_fps": None, "on_bad_video": on_bad_video}
+    told = {"features": {**SETTINGS, **settings}, "reading": reading}
+    params = {"videos": {name: f"videos/{name}.mp4" for name in NAMES}, "settings": told}
+    run_script("extract", output=[PART], params=params, config={"device": "cpu"})
 
 
 def take() -> None:

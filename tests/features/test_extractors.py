@@ -10,10 +10,9 @@ import torch
 from videos import write_video
 from with_defaults import load_backbone
 
-from rgwot.config.settings import build
 from rgwot.features.backbone import weights_digest
 from rgwot.features.extract import extract
-from rgwot.features.settings import extractor
+from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 
@@ -107,7 +106,7 @@ def test_what_torchvision_does_not_have(name: str, weights: str, said: str) -> N
 )
 def test_names_that_are_none(name: str, said: str) -> None:
     with pytest.raises(RgwotError, match="test: features.backbone: ") as caught:
-        build({"features.backbone": name}, "test")
+        FeatureSettings.of({"features": {"backbone": name}}, "test")
     assert said in str(caught.value)
 
 
@@ -117,7 +116,7 @@ def test_names_that_are_none(name: str, said: str) -> None:
      "transformers:facebook/dinov2-base"],
 )  # fmt: skip
 def test_the_settings_take_every_network(name: str) -> None:
-    assert build({"features.backbone": name}, "test").features.backbone == name
+    assert FeatureSettings(backbone=name).backbone == name
 
 
 def test_weights_are_names_files_or_packages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,9 +130,9 @@ def test_weights_are_names_files_or_packages(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_vectors_of_a_network_are_stored_as_vectors(tmp_path: Path) -> None:
     write_video(tmp_path / "a.mp4", 45)
-    told = {"features.weights": "random", "features.size": 64, "features.fps": 4}
+    told = {"weights": "random", "size": 64, "fps": 4}
     for name, shape in (("torchvision:resnet18/flatten", (512, 1, 1)), ("efficientnet_lite0", (112, 4, 4))):
-        settings = build({**told, "features.backbone": name}, "test").features
+        settings = FeatureSettings.model_validate({**told, "backbone": name})
         extract(tmp_path / "a.mp4", tmp_path / "a.zarr", settings, device="cpu")
         store = open_store(tmp_path / "a.zarr")
         assert (store.shape[1:], store.vectors) == (shape, name.endswith("flatten"))

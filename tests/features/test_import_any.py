@@ -114,6 +114,9 @@ def test_tables_of_text(tmp_path: Path, sign: str, name: str | None) -> None:
         ("x,y,w", "no column 'z', but column 'w'"),
         ("x,y", "no column 'z'"),
         ("x,y,w,z", "column 'w' too many"),
+        # In capitals, and with a beginning that all names share.
+        ("X,Z,Y", "column 2 is 'z', not 'y'"),
+        ("p1_z,p1_y,p1_x", "column 1 is 'z', not 'x'"),
     ],
 )
 def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: str, said: str) -> None:

@@ -6,27 +6,26 @@ import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from embedded import write_store
-from with_defaults import ALONE, decode_by, fuzzy_cmeans, predict_by
+from with_defaults import ALONE, decode_by, decoder_by, fuzzy_cmeans, predict_by
 
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
-from rgwot.config.methods import CLUSTERING
-from rgwot.config.settings import Settings, build
+from rgwot.config.methods import DECODERS
 from rgwot.keysteps.fuzzy_cmeans import frame_of, memberships_in
 from rgwot.keysteps.interface import Decoded, Frames
+from rgwot.keysteps.settings import Clustering, Uniform
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.decode import decode, decode_trivial
 from rgwot.stages.evaluate import evaluate
 
 FPS = 2.0
 #: Decoders that can label other videos.
-NAMES = [name for name in ALONE if CLUSTERING[name].restore]
+NAMES = [name for name in ALONE if DECODERS[name].RESTORE]
 QUICK = {"decode.K": 3, "consensus.partitions": 8, "consensus.starts": 3}
 
 
@@ -52,7 +51,7 @@ def read(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
 
 def run(path: Path, content: Mapping[str, np.ndarray], decoder: str, held_out: list[str] | None = None) -> Path:
     out = path.with_suffix(".out")
-    decode(store(path, content, held_out), out, decoder, build(QUICK, "test"), 0)
+    decode(store(path, content, held_out), out, decoder_by(decoder, QUICK), 0)
     return out
 
 
@@ -100,8 +99,8 @@ def test_without_any_difference_in_training_new_samples_belong_to_all_clusters_a
 def test_each_old_sample_is_labelled_as_it_was(decoder: str) -> None:
     x = walk([0, 1, 2, 3], 5, noise=0.5)
     frames = Frames(x, (16, 16), FPS)
-    made = decode_by(decoder, frames, 4, Settings(), np.random.default_rng(1))
-    predict = predict_by(decoder, made, 4, Settings())
+    made = decode_by(decoder, frames, 4, {}, np.random.default_rng(1))
+    predict = predict_by(decoder, made, 4, {})
     if decoder == "consensus":
         # Classifiers of the other videos label a study; other videos are labelled by one of all of them.
         assert (predict(frames).labels == made.labels).mean() > 0.8
@@ -111,11 +110,9 @@ def test_each_old_sample_is_labelled_as_it_was(decoder: str) -> None:
 
 def test_k_means_takes_the_nearest_mean() -> None:
     x = np.array([[0.0], [0.2], [10.0], [10.4]])
-    made = decode_by("kmeans", Frames(x, (4,), FPS), 2, Settings(), np.random.default_rng(0))
+    made = decode_by("kmeans", Frames(x, (4,), FPS), 2, {}, np.random.default_rng(0))
     # Means 0.1 and 10.2: the border lies at 5.15.
-    labels = predict_by("kmeans", made, 2, Settings())(
-        Frames(np.array([[-50.0], [5.1], [5.2], [99.0]]), (4,), FPS)
-    ).labels
+    labels = predict_by("kmeans", made, 2, {})(Frames(np.array([[-50.0], [5.1], [5.2], [99.0]]), (4,), FPS)).labels
     assert labels.tolist() == made.labels[[0, 0, 3, 3]].tolist()
 
 
@@ -133,13 +130,16 @@ def test_a_collapse_on_the_videos_held_out_is_told(tmp_path: Path) -> None:
 def test_a_decoder_that_cannot_label_new_videos_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = []
 
-    def blind(frames: Frames, K: int, generator: np.random.Generator) -> Decoded:
+    def blind(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
         shown.append(frames.lengths)
         return Decoded(np.arange(len(frames.x)) % K)
 
-    monkeypatch.setitem(
-        CLUSTERING, "blind", SimpleNamespace(bound=lambda settings: blind, restore="", slow=True, labels=False)
-    )
+    class Blind(Clustering):
+        NAME = "blind"
+        FUNCTION = blind
+        SLOW = True
+
+    monkeypatch.setitem(DECODERS, "blind", Blind)
     with pytest.raises(RgwotError, match="'blind': cannot label held-out videos"):
         run(tmp_path / "e.zarr", videos(), "blind", ["d"])
     assert shown == [(24, 24, 24)]
@@ -171,8 +171,8 @@ def test_only_videos_held_out_are_scored_and_the_same_for_trivial_answers(tmp_pa
 
     held = scores(run(tmp_path / "h.zarr", content, "graphcut", held_out))
     every = scores(run(tmp_path / "a.zarr", content, "graphcut"))
-    decode_trivial(manifest, tmp_path / "u", "uniform", 3, 0, 2, held_out=held_out)
-    decode_trivial(manifest, tmp_path / "v", "uniform", 3, 0, 2)
+    decode_trivial(manifest, tmp_path / "u", Uniform(K=3), 0, 2, held_out=held_out)
+    decode_trivial(manifest, tmp_path / "v", Uniform(K=3), 0, 2)
     trivial, trivial_all = scores(tmp_path / "u"), scores(tmp_path / "v")
     assert values(held, "n_videos") == values(trivial, "n_videos") == {2}
     assert values(held, "n_skipped") == values(trivial, "n_skipped") == {1}

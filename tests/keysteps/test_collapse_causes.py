@@ -10,11 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from embedded import write_store
-from with_defaults import ALONE
+from with_defaults import ALONE, decoder_by
 
-from rgwot.config.methods import DecodeSettings
-from rgwot.config.settings import Settings, build
-from rgwot.keysteps.settings import GraphcutSettings
 from rgwot.stages.decode import decode
 from rgwot.stages.evaluate import evaluate
 
@@ -47,12 +44,14 @@ def sound() -> np.ndarray:
     return np.stack([np.cos(TRUTH / 3), np.sin(TRUTH / 3)], axis=1) + noise(0.02, D=2)
 
 
-PUBLIC = Settings(decode=DecodeSettings(K=K, m=2.0, start="random", restarts=1))
-AUTO = build({"decode.K": K, "consensus.partitions": 12, "consensus.starts": 4}, "test")
-STIFF = Settings(decode=DecodeSettings(K=K), graphcut=GraphcutSettings(pairwise=1000.0))
+PUBLIC = {"decode.K": K, "graphcut.m": 2.0, "graphcut.start": "random", "graphcut.restarts": 1}
+AUTO = {"decode.K": K, "consensus.partitions": 12, "consensus.starts": 4}
+STIFF = {"decode.K": K, "graphcut.pairwise": 1000.0}
 
 
-def outcome(folder: Path, x: np.ndarray, decoder: str, settings: Settings) -> tuple[dict[str, Any], dict[str, float]]:
+def outcome(
+    folder: Path, x: np.ndarray, decoder: str, settings: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, float]]:
     """Decode two videos with this embedding, score them, and return the diagnostics and ``degenerate`` by protocol."""
     manifest, annotations, out = folder / "manifest.csv", folder / "annotations.csv", folder / "out"
     content: dict[str, np.ndarray] = {}
@@ -63,7 +62,7 @@ def outcome(folder: Path, x: np.ndarray, decoder: str, settings: Settings) -> tu
         truth += [f"{name},{6.0 * k},{6.0 * k + 6},{k + 1},step {k + 1}" for k in range(K)]
     manifest.write_text("\n".join([*rows, ""]))
     annotations.write_text("\n".join([*truth, ""]))
-    decode(write_store(folder / "e.zarr", content, FPS), out, decoder, settings, 0)
+    decode(write_store(folder / "e.zarr", content, FPS), out, decoder_by(decoder, settings), 0)
     identity = {"dataset": "demo", "task": "t", "method": "rgwot", "decoder": decoder, "seed": 0}
     evaluate(manifest, annotations, out / "segments.csv", out / "diagnostics.json", folder / "s.csv", identity, K, 2)
     table = pd.read_csv(folder / "s.csv")

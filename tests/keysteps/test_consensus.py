@@ -9,7 +9,6 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 from with_defaults import decode_by, predict_by
 
-from rgwot.config.settings import Settings, build
 from rgwot.keysteps import consensus
 from rgwot.keysteps.consensus import blocks_of
 from rgwot.keysteps.extended import with_time
@@ -29,8 +28,8 @@ def videos(noise: float, seed: int = 0, V: int = 8) -> tuple[Frames, np.ndarray]
 
 def test_finds_the_steps_and_the_same_ones_again() -> None:
     frames, truth = videos(noise=1.0)
-    made = decode_by("consensus", frames, 5, Settings(), np.random.default_rng(0))
-    again = decode_by("consensus", frames, 5, Settings(), np.random.default_rng(0))
+    made = decode_by("consensus", frames, 5, {}, np.random.default_rng(0))
+    again = decode_by("consensus", frames, 5, {}, np.random.default_rng(0))
     assert adjusted_rand_score(truth, made.labels) > 0.95
     assert (made.labels == again.labels).all()
     assert made.memberships is not None
@@ -39,7 +38,7 @@ def test_finds_the_steps_and_the_same_ones_again() -> None:
 
 def test_threads_find_the_same_to_the_bit() -> None:
     frames, _ = videos(noise=2.2)
-    wanted = build({"consensus.partitions": 4, "consensus.starts": 3}, "test")
+    wanted = {"consensus.partitions": 4, "consensus.starts": 3}
     made = []
     for n_jobs in (None, 2):
         with threads(n_jobs):
@@ -55,7 +54,7 @@ def test_is_better_than_a_single_segmentation_on_average(monkeypatch: pytest.Mon
     monkeypatch.setattr(consensus, "POOLS", 1)
     found = {}
     for partitions in (1, 12):
-        settings = build({"consensus.partitions": partitions, "consensus.starts": 1}, "test")
+        settings = {"consensus.partitions": partitions, "consensus.starts": 1}
         scores = []
         for seed in range(4):
             frames, truth = videos(noise=2.2, seed=seed)
@@ -69,7 +68,7 @@ def test_is_better_than_a_single_segmentation_on_average(monkeypatch: pytest.Mon
 def test_a_pool_that_went_wrong_is_outvoted(spoiled: int, monkeypatch: pytest.MonkeyPatch) -> None:
     frames, truth = videos(noise=1.0)
     thirds = np.arange(len(truth)) * 3 // len(truth)
-    settings = build({"consensus.partitions": 4, "consensus.starts": 4}, "test")
+    settings = {"consensus.partitions": 4, "consensus.starts": 4}
     sound, made_before = consensus._pool, iter(range(consensus.POOLS))
 
     def spoil(own: Frames, K: int, *rest: Any) -> Any:
@@ -91,7 +90,7 @@ def test_a_pool_that_went_wrong_is_outvoted(spoiled: int, monkeypatch: pytest.Mo
 
 def test_a_single_video_is_segmented_from_one_pool() -> None:
     frames, _ = videos(noise=1.0, V=1)
-    made = decode_by("consensus", frames, 5, build({"consensus.partitions": 6}, "test"), np.random.default_rng(0))
+    made = decode_by("consensus", frames, 5, {"consensus.partitions": 6}, np.random.default_rng(0))
     assert made.twice is None
     assert made.facts["consensus"]["partitions"] == 6
 
@@ -101,7 +100,7 @@ def test_other_videos_are_labelled_by_the_same_clusters(blocks: int, refinements
     frames, truth = videos(noise=1.0)
     half = Frames(frames.x[:240], (60,) * 4, 2.0)
     keys = {"consensus.blocks": blocks, "consensus.partitions": 12, "consensus.refinements": refinements}
-    wanted = build(keys, "test")
+    wanted = keys
     made = decode_by("consensus", half, 5, wanted, np.random.default_rng(0))
     predict = predict_by("consensus", made, 5, wanted)
     new = predict(Frames(frames.x[240:], (60,) * 4, 2.0)).labels
@@ -111,7 +110,7 @@ def test_other_videos_are_labelled_by_the_same_clusters(blocks: int, refinements
 
 def test_fewer_different_samples_than_key_steps() -> None:
     frames = Frames(np.repeat(np.eye(2), 5, axis=0), (5, 5), 2.0)
-    made = decode_by("consensus", frames, 4, Settings(), np.random.default_rng(0))
+    made = decode_by("consensus", frames, 4, {}, np.random.default_rng(0))
     assert len(np.unique(made.labels[:5])) == 1
     assert made.labels[0] != made.labels[-1]
 
@@ -143,7 +142,7 @@ def test_the_start_of_least_energy_is_the_answer_unless_another_has_more_order()
     frames, _ = videos(noise=2.2)
     facts = []
     for order in (0.0, 0.3, 1e6):
-        wanted = build({"consensus.partitions": 4, "consensus.refinements": 0, "consensus.order": order}, "test")
+        wanted = {"consensus.partitions": 4, "consensus.refinements": 0, "consensus.order": order}
         made = decode_by("consensus", frames, 5, wanted, np.random.default_rng(0))
         facts.append(made.facts["consensus"])
         assert facts[-1]["order_information"] == pytest.approx(order_information(made.labels, frames.lengths))

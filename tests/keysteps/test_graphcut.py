@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 from with_defaults import decode_by, predict_by
 
-from rgwot.config.methods import DecodeSettings
-from rgwot.config.settings import Settings
 from rgwot.keysteps import graphcut
 from rgwot.keysteps.graphcut import LabelMetric, edge_weights, energy, expand_labels, label_distance, minimise_chain
 from rgwot.keysteps.interface import Decoded, Frames
-from rgwot.keysteps.settings import GraphcutSettings
 
 METRICS: list[LabelMetric] = ["potts", "linear"]
 has_library = pytest.mark.skipif(not graphcut.has_library(), reason="gco-wrapper is not installed")
@@ -137,9 +134,9 @@ def path_frames() -> Frames:
 
 @pytest.mark.parametrize("solver", ["expansion", "exact"])
 def test_decoder_finds_planted_steps_and_reports_the_gap(solver: str) -> None:
-    settings = Settings(decode=DecodeSettings(K=4), graphcut=GraphcutSettings.model_validate({"solver": solver}))
+    settings = {"graphcut.solver": solver}
     decoded = decode_by("graphcut", path_frames(), 4, settings, np.random.default_rng(0))
-    given = settings.model_copy(update={"decode": DecodeSettings(K=4, m=1.3)})
+    given = {**settings, "graphcut.m": 1.3}
     assert decode_by("graphcut", path_frames(), 4, given, np.random.default_rng(0)).facts["m"] == 1.3
     runs = np.flatnonzero(np.diff(decoded.labels)) + 1
     np.testing.assert_array_equal(runs, [30, 60, 90, 120, 150, 180, 210])
@@ -153,7 +150,7 @@ def test_decoder_finds_planted_steps_and_reports_the_gap(solver: str) -> None:
 
 def test_without_the_library_the_exact_solver_takes_its_place_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(solver: str) -> Decoded:
-        settings = Settings(decode=DecodeSettings(K=4), graphcut=GraphcutSettings.model_validate({"solver": solver}))
+        settings = {"graphcut.solver": solver}
         return decode_by("graphcut", path_frames(), 4, settings, np.random.default_rng(0))
 
     exact = cut("exact")
@@ -176,7 +173,7 @@ def test_smoothing_per_native_frames_does_not_depend_on_the_sampling() -> None:
         x = np.eye(8)[truth] + 0.05 * generator.normal(size=(len(truth), 8))
         frames = Frames(x, (len(truth),), float(samples_per_s), (30.0,))
         block = {"unary": 0.2, "unary_per": per, "solver": "exact"}
-        settings = Settings(decode=DecodeSettings(m=1.2), graphcut=GraphcutSettings.model_validate(block))
+        settings = {"graphcut.m": 1.2, **{f"graphcut.{key}": value for key, value in block.items()}}
         labels = decode_by("graphcut", frames, 7, settings, np.random.default_rng(0)).labels
         return int((np.diff(labels) != 0).sum()) + 1
 
@@ -193,7 +190,7 @@ def test_videos_may_be_joined_as_the_public_code_does() -> None:
     found = {}
     for joined in (False, True):
         block = {"unary": 1.0, "pairwise": 0.6, "joined": joined}
-        settings = Settings(decode=DecodeSettings(m=1.5), graphcut=GraphcutSettings.model_validate(block))
+        settings = {"graphcut.m": 1.5, **{f"graphcut.{key}": value for key, value in block.items()}}
         made = decode_by("graphcut", clusters, 2, settings, np.random.default_rng(0))
         labels = predict_by("graphcut", made, 2, settings)(frames).labels
         found[joined] = labels == labels[0]

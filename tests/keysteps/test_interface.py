@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 from with_defaults import decode_by
 
-from rgwot.config.settings import Settings, build
 from rgwot.keysteps import interface as many
 from rgwot.keysteps.interface import NO_CLUSTER, PER_VIDEO, UNKNOWN, Decoded, Frames, decode_by_some, learned_from
 from rgwot.keysteps.labelled import decode_labelled
 from rgwot.keysteps.meanfield import label, label_at_once, segment
-from rgwot.keysteps.settings import MeanfieldSettings
+from rgwot.keysteps.settings import Labelled, MeanfieldSettings
 from rgwot.timing import thinned
 
 
@@ -87,7 +86,7 @@ def test_many_videos_at_once_have_the_memberships_that_each_has_alone() -> None:
 
 def test_the_consensus_of_a_third_of_the_videos_is_that_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     frames, truth = videos(60, noise=1.5)
-    settings = build({"consensus.partitions": 8, "consensus.starts": 4}, "test")
+    settings = {"consensus.partitions": 8, "consensus.starts": 4}
     whole = decode_by("consensus", frames, 4, settings, np.random.default_rng(0))
     monkeypatch.setattr(many, "MOST_LEARNED", len(truth) // 3)
     made = decode_by("consensus", frames, 4, settings, np.random.default_rng(0))
@@ -103,7 +102,7 @@ def test_the_consensus_of_a_third_of_the_videos_is_that_of_all(monkeypatch: pyte
 
 def test_given_labels_are_always_learned_from_and_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     frames, looks = videos(60, noise=1.0)
-    settings = Settings()
+    settings = Labelled()
     owner = np.repeat(np.arange(60), frames.lengths)
     meant = np.array([0, NO_CLUSTER, 1, 2])[looks]
     # What is given of two videos is partly wrong, and of one only half is given.
@@ -113,7 +112,7 @@ def test_given_labels_are_always_learned_from_and_stay(monkeypatch: pytest.Monke
     monkeypatch.setattr(many, "MOST_LEARNED", len(looks) // 10)
     assert not np.isin((7, 22, 41), learned_from(frames.lengths)).any()
     taught = Frames(frames.x, frames.lengths, 2.0, given=said)
-    made = decode_labelled(taught, 3, np.random.default_rng(0), settings.meanfield, settings.labelled)
+    made = decode_labelled(taught, 3, np.random.default_rng(0), settings)
     known = said != UNKNOWN
     assert (made.labels[known] == said[known]).all()
     assert made.facts["labelled"]["videos"] == len(learned_from(frames.lengths)) + 3

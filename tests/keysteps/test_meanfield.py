@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from with_defaults import decode_by, predict_by
 
-from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.meanfield import MeanField, Windows, _Chain, _unary, label, minimise_energy
 from rgwot.keysteps.settings import MeanfieldSettings
@@ -161,7 +160,7 @@ def agreement(labels: np.ndarray, truth: np.ndarray) -> float:
 
 def test_two_key_steps_are_found_and_told_of() -> None:
     frames, truth = two_steps()
-    made = decode_by("meanfield", frames, 2, Settings(), np.random.default_rng(0))
+    made = decode_by("meanfield", frames, 2, {}, np.random.default_rng(0))
     assert agreement(made.labels, truth) > 0.97
     assert made.memberships is not None
     assert made.memberships.shape == (140, 2)
@@ -170,7 +169,7 @@ def test_two_key_steps_are_found_and_told_of() -> None:
     assert facts["energy"] <= facts["energy_at_start"]
     assert facts["converged"]
     assert sum(facts["shares"]) == pytest.approx(1)
-    again = decode_by("meanfield", frames, 2, Settings(), np.random.default_rng(0))
+    again = decode_by("meanfield", frames, 2, {}, np.random.default_rng(0))
     np.testing.assert_array_equal(again.labels, made.labels)
 
 
@@ -178,7 +177,7 @@ def test_neighbours_in_time_decide_where_a_sample_says_nothing() -> None:
     frames, truth = two_steps()
     x = frames.x.copy()
     x[[25, 35, 70, 100]] = 0
-    made = decode_by("meanfield", Frames(x, frames.lengths, 2.0), 2, Settings(), np.random.default_rng(0))
+    made = decode_by("meanfield", Frames(x, frames.lengths, 2.0), 2, {}, np.random.default_rng(0))
     names = [np.bincount(made.labels[truth == step], minlength=2).argmax() for step in (0, 1)]
     assert made.labels[[25, 35, 70, 100]].tolist() == [names[step] for step in truth[[25, 35, 70, 100]]]
 
@@ -198,19 +197,19 @@ def test_shares_of_key_steps_become_more_even_with_their_weight() -> None:
 
 @pytest.mark.parametrize("x", [np.zeros((5, 3)), np.ones((5, 3)), np.repeat(np.eye(3)[:2], [2, 3], axis=0)])
 def test_fewer_different_samples_than_key_steps(x: np.ndarray) -> None:
-    made = decode_by("meanfield", Frames(x, (4, 1), 2.0), 7, Settings(), np.random.default_rng(0))
+    made = decode_by("meanfield", Frames(x, (4, 1), 2.0), 7, {}, np.random.default_rng(0))
     assert made.memberships is not None
     assert made.memberships.shape == (5, 7)
     np.testing.assert_allclose(made.memberships.sum(axis=1), 1)
     assert len(set(made.labels.tolist())) == len(np.unique(x, axis=0))
-    other = predict_by("meanfield", made, 7, Settings())(Frames(np.ones((1, 3)), (1,), 2.0))
+    other = predict_by("meanfield", made, 7, {})(Frames(np.ones((1, 3)), (1,), 2.0))
     assert other.labels.shape == (1,)
     assert 0 <= other.labels[0] < 7
 
 
 def test_videos_of_one_sample() -> None:
     frames = Frames(np.repeat(np.eye(3), 4, axis=0), (1,) * 12, 2.0)
-    labels = decode_by("meanfield", frames, 3, Settings(), np.random.default_rng(0)).labels
+    labels = decode_by("meanfield", frames, 3, {}, np.random.default_rng(0)).labels
     assert len({tuple(part) for part in np.split(labels, 3)}) == 3
     assert all(len(set(part)) == 1 for part in np.split(labels, 3))
 
@@ -222,8 +221,8 @@ def test_videos_seen_in_training_are_labelled_as_they_were() -> None:
     np.testing.assert_allclose(
         label(frames.x, frames.lengths, made.centres, made.shares, s), made.memberships, atol=0.01
     )
-    decoded = decode_by("meanfield", frames, 2, Settings(), np.random.default_rng(0))
-    predict = predict_by("meanfield", decoded, 2, Settings())
+    decoded = decode_by("meanfield", frames, 2, {}, np.random.default_rng(0))
+    predict = predict_by("meanfield", decoded, 2, {})
     np.testing.assert_array_equal(predict(frames).labels, decoded.labels)
     # One video alone keeps the centres of the task.
     one = predict(Frames(frames.x[60:110], (50,), 2.0))

@@ -10,13 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 import rgwot
-from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import UNKNOWN, Frames
 from rgwot.keysteps.labelled import decode_labelled
+from rgwot.keysteps.settings import Labelled
 from rgwot.keysteps.suggest import suggest_moments
 from rgwot.runtime.errors import RgwotError
 
-SETTINGS = Settings()
+SETTINGS = Labelled()
 V, T, K = 6, 60, 4
 
 
@@ -73,7 +73,7 @@ def test_an_answer_for_every_step_labels_all_videos(samples: Any) -> None:
     given = np.full(len(x), UNKNOWN)
     given[chosen] = labels[chosen]
     frames = Frames(x, (T,) * V, 2.0, given=given, marked=given != UNKNOWN)
-    made = decode_labelled(frames, K, np.random.default_rng(0), SETTINGS.meanfield, SETTINGS.labelled)
+    made = decode_labelled(frames, K, np.random.default_rng(0), SETTINGS)
     assert (made.labels == labels).mean() > 0.95
     assert (made.labels[chosen] == labels[chosen]).all()
 

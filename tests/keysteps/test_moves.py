@@ -8,7 +8,7 @@ import pytest
 from rgwot.keysteps.interface import UNKNOWN, Frames, directions
 from rgwot.keysteps.labelled import decode_labelled
 from rgwot.keysteps.moves import moved_costs, segments_of, stretched, usual_orders
-from rgwot.keysteps.settings import LabelledSettings, MeanfieldSettings
+from rgwot.keysteps.settings import Labelled
 from rgwot.keysteps.warping import ALIGNED, aligned
 
 
@@ -74,7 +74,7 @@ def test_samples_of_a_moved_step_get_its_label() -> None:
     x = np.concatenate([np.eye(5)[y] + 0.3 * rng.normal(size=(len(y), 5)) for y in labels])
     given = np.concatenate([y if video < 3 else np.full(len(y), UNKNOWN) for video, y in enumerate(labels)])
     frames = Frames(x, (150,) * 8, 1.0, given=given)
-    found = decode_labelled(frames, 5, rng, MeanfieldSettings(), LabelledSettings()).labels
+    found = decode_labelled(frames, 5, rng, Labelled()).labels
     assert np.mean(found[-150:] == labels[-1]) > 0.95
 
 

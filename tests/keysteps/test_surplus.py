@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from with_defaults import ALONE
+from with_defaults import ALONE, decoder_by
 
-from rgwot.config.methods import CLUSTERING
-from rgwot.config.settings import Settings
 from rgwot.keysteps.extended import extended, keep_clusters, key_step_clusters, likeness, restored
 from rgwot.keysteps.interface import NO_CLUSTER, Frames
 
@@ -61,7 +59,7 @@ def test_every_decoder_can_say_background(name: str) -> None:
     labels = np.concatenate([np.repeat([0, 3 + video, 1, 3 + video, 2], 8) for video in range(3)])
     x = looks[labels] + generator.normal(scale=0.1, size=(120, 6))
     frames = Frames(x, (40, 40, 40), 2.0)
-    decoder = extended(CLUSTERING[name].bound(Settings()), time=0.0, surplus=3)
+    decoder = extended(decoder_by(name), time=0.0, surplus=3)
     made = decoder(frames, 3, np.random.default_rng(0))
     assert set(made.labels.tolist()) <= {NO_CLUSTER, 0, 1, 2}
     if name == "viterbi":
@@ -69,10 +67,10 @@ def test_every_decoder_can_say_background(name: str) -> None:
     assert (made.labels[labels > 2] == NO_CLUSTER).mean() > 0.9
     assert (made.labels[labels < 3] != NO_CLUSTER).mean() > 0.9
     if made.learned is not None:
-        restore = CLUSTERING[name].bound(Settings(), CLUSTERING[name].restore)
+        restore = decoder_by(name).restored
         again = restored(restore, made.learned, 3, time=0.0, surplus=3)(frames).labels
         assert (again == made.labels).mean() > 0.95
 
 
 def test_without_time_and_surplus_a_decoder_is_itself() -> None:
-    assert extended(CLUSTERING["kmeans"].load(), 0.0, 0) is CLUSTERING["kmeans"].load()
+    assert extended(kmeans := decoder_by("kmeans"), 0.0, 0) is kmeans

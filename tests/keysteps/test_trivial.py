@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 from rgwot.columns import MANIFEST_COLUMNS
+from rgwot.config.methods import DECODERS
+from rgwot.keysteps.settings import Annotations, OneLabel, ProcedureSettings, Random, Uniform
 from rgwot.keysteps.trivial import TRIVIAL_LABELS, random, uniform
 from rgwot.records import read_deviations
 from rgwot.runtime.errors import RgwotError
@@ -45,7 +47,7 @@ def check_cover(segments: pd.DataFrame) -> None:
 
 @pytest.mark.parametrize("decoder", sorted(TRIVIAL_LABELS))
 def test_every_usable_video_is_covered_in_both_scopes(tmp_path: Path, decoder: str) -> None:
-    facts = decode_trivial(manifest(tmp_path), tmp_path / "out", decoder, 7, 0, 2)
+    facts = decode_trivial(manifest(tmp_path), tmp_path / "out", DECODERS[decoder](), 0, 2)
     segments = pd.read_csv(tmp_path / "out/segments.csv", dtype={"video": str})
     assert segments.columns.tolist() == ["video", "scope", "start_s", "end_s", "key_step", "shows", "counts"]
     assert segments.counts[segments.scope == "video"].sum() == 0
@@ -64,12 +66,12 @@ def test_every_usable_video_is_covered_in_both_scopes(tmp_path: Path, decoder: s
 
 
 def test_one_label_and_uniform_by_hand(tmp_path: Path) -> None:
-    facts = decode_trivial(manifest(tmp_path), tmp_path / "one", "one_label", 7, 0, 2)
+    facts = decode_trivial(manifest(tmp_path), tmp_path / "one", OneLabel(), 0, 2)
     assert facts["task"]["distinct_labels"] == 1
     assert pd.read_csv(tmp_path / "one/procedures.csv", dtype=str).order.tolist() == ["1"]
     table = uniform(10.0, Fraction(30), 2, 4, np.random.default_rng(0))
     assert table.to_numpy().tolist() == [[0, 2.5, 1], [2.5, 5, 2], [5, 7.5, 3], [7.5, 10, 4]]
-    decode_trivial(manifest(tmp_path), tmp_path / "uniform", "uniform", 3, 0, 2)
+    decode_trivial(manifest(tmp_path), tmp_path / "uniform", Uniform(K=3), 0, 2)
     assert pd.read_csv(tmp_path / "uniform/procedures.csv", dtype=str).order.tolist() == ["1>2>3"]
 
 
@@ -86,7 +88,7 @@ def test_random_draws_anew_at_every_scoring_time() -> None:
 
 def test_random_follows_the_seed_and_the_video_alone(tmp_path: Path) -> None:
     def segments(seed: int, **changed: object) -> pd.DataFrame:
-        decode_trivial(manifest(tmp_path, **changed), tmp_path / "out", "random", 7, seed, 2)
+        decode_trivial(manifest(tmp_path, **changed), tmp_path / "out", Random(), seed, 2)
         return pd.read_csv(tmp_path / "out/segments.csv", dtype={"video": str}).query("video == 'b'")
 
     first = segments(0)
@@ -102,13 +104,14 @@ def test_random_follows_the_seed_and_the_video_alone(tmp_path: Path) -> None:
         ({"status": "skipped"}, "uniform", 7, r"no usable video \(4 skipped\)"),
         ({"duration_s": "0"}, "uniform", 7, "video 'b': found duration_s 0 and fps '30000/1001'"),
         ({"fps": "30/0"}, "random", 7, "video 'b': fps: got '30/0'"),
-        ({}, "uniform", 0, "K = 0"),
-        ({}, "uniform", "gt", "K = 'gt'"),
+        ({}, "uniform", "gt", "K=gt depends on"),
     ],
 )
-def test_mistakes_are_one_line(tmp_path: Path, changed: dict[str, str], decoder: str, K: int, message: str) -> None:
+def test_mistakes_are_one_line(
+    tmp_path: Path, changed: dict[str, str], decoder: str, K: int | str, message: str
+) -> None:
     with pytest.raises(RgwotError, match=message):
-        decode_trivial(manifest(tmp_path, **changed), tmp_path / "out", decoder, K, 0, 2)
+        decode_trivial(manifest(tmp_path, **changed), tmp_path / "out", DECODERS[decoder](K=K), 0, 2)
     assert not (tmp_path / "out").exists()
 
 
@@ -122,7 +125,12 @@ def test_annotations_are_written_as_key_steps_are(tmp_path: Path) -> None:
     """Where two overlap the later one counts; between them, and where nothing is annotated, is background."""
     given = annotations(tmp_path, "b,1,3,2,x\nb,2,5,1,y\nbroken,0,1,9,z\n007,0,7.5,3,z\n")
     facts = decode_trivial(
-        manifest(tmp_path, fps="30"), tmp_path / "out", "annotated", 7, 0, 1, learner="chain", annotations_csv=given
+        manifest(tmp_path, fps="30"),
+        tmp_path / "out",
+        Annotations(procedure=ProcedureSettings(learner="chain")),
+        0,
+        1,
+        annotations_csv=given,
     )
     segments = pd.read_csv(tmp_path / "out/segments.csv", dtype={"video": str})
     check_cover(segments)
@@ -140,7 +148,7 @@ def test_annotations_are_written_as_key_steps_are(tmp_path: Path) -> None:
 
 def test_a_step_without_length_is_no_key_step(tmp_path: Path) -> None:
     given = annotations(tmp_path, "a,0,1,1,x\na,1,2,2,y\na,2,2,3,never\n")
-    facts = decode_trivial(manifest(tmp_path), tmp_path / "out", "annotated", 7, 0, 1, annotations_csv=given)
+    facts = decode_trivial(manifest(tmp_path), tmp_path / "out", Annotations(), 0, 1, annotations_csv=given)
     assert facts["K"] == 2
 
 
@@ -150,12 +158,19 @@ def test_annotations_of_nothing_are_refused(tmp_path: Path) -> None:
         (None, "expected a table"),
     ):
         with pytest.raises(RgwotError, match=words):
-            decode_trivial(manifest(tmp_path), tmp_path / "out", "annotated", 7, 0, 2, annotations_csv=given)
+            decode_trivial(manifest(tmp_path), tmp_path / "out", Annotations(), 0, 2, annotations_csv=given)
     assert not (tmp_path / "out").exists()
 
 
 def test_the_procedure_is_learned_from_what_is_not_held_out(tmp_path: Path) -> None:
-    decode_trivial(manifest(tmp_path), tmp_path / "out", "uniform", 3, 0, 2, held_out=("007",), learner="chain")
+    decode_trivial(
+        manifest(tmp_path),
+        tmp_path / "out",
+        Uniform(K=3, procedure=ProcedureSettings(learner="chain")),
+        0,
+        2,
+        held_out=("007",),
+    )
     procedure = read_procedure(tmp_path / "out/procedure.json")
     assert (procedure.learner, procedure.order) == ("chain", (1, 2, 3))
     assert [one.video for one in procedure.videos] == ["b", "a"]

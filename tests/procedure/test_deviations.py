@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from planted import recording
 
-from rgwot.procedure import Event, Recording, deviations, learn
+from rgwot.procedure import Deviation, Event, Recording, deviations, learn
 from rgwot.procedure.differences import (
+    decided,
     least,
     out_of_order,
     score_videos,
@@ -114,6 +116,30 @@ def test_what_seams_leave_of_a_step_does_not_say_how_long_it_takes():
     # Nor does a single video in which it takes far longer.
     long = [Recording(f"v{at}", (Event(1, 0, length),), 99) for at, length in enumerate([10, 10, 10, 60])]
     assert usual_lengths(long) == {1: 10}
+
+
+def test_deviations_are_decided_by_support_and_agreement() -> None:
+    def one(video: str, kind: str, step: int) -> Deviation:
+        return Deviation(video, kind, step, 1.0, 2.0, 3.0, None)
+
+    found = [one("a", "missing", 1), one("a", "too_late", 2), one("b", "missing", 3), one("c", "added", 4)]
+    others = [[one("a", "missing", 1), one("b", "missing", 3)], [one("a", "missing", 1), one("c", "missing", 5)]]
+    read = [one("c", "repeated", 1), one("c", "repeated", 2), one("a", "too_late", 2)]
+    support = {
+        ("missing", "a", 1): -0.5, ("order", "a", 2): 4.5, ("missing", "c", 5): -9.0,
+        ("repeated", "c", 1): 11.0, ("repeated", "c", 2): 5.0,
+    }  # fmt: skip
+
+    def sureness(annotated: Sequence[str]) -> dict[tuple[str, str, int], float | None]:
+        return {(d.video, d.kind, d.key_step): d.sureness for d in decided(found, others, read, support, annotated)}
+
+    sure = {("a", "missing", 1): 0.8, ("a", "too_late", 2): 0.5, ("b", "missing", 3): 1.0, ("c", "added", 4): None,
+            ("c", "repeated", 1): 0.8}  # fmt: skip
+    assert sureness(["b"]) == sure
+    # What no person labelled makes nothing plain, and a video without a second reading keeps what it has.
+    assert sureness([]) == {key: value if value in (None, 1) else 0.5 for key, value in sure.items()} | {
+        ("b", "missing", 3): None
+    }
 
 
 def test_sureness_is_the_share_of_other_segmentations(usual):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from rgwot.procedure.facts import deviation_facts, doubt_sentence, order_sentence, step_facts
+from rgwot.procedure.facts import deviation_facts, doubt_sentence, order_sentence, step_facts, step_table
 from rgwot.procedure.interface import Deviation, Edge, Event, Node, Procedure, Recording, VideoFit
 
 
@@ -39,32 +39,40 @@ RECORDINGS = [Recording("a", (Event(1, 0.0, 4.0), Event(2, 5.0, 8.0), Event(1, 8
 def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -> None:
     assert [row.cells() for row in step_facts(TEA, RECORDINGS)] == [
         ("1", "10 of 10", "1", "8 s", "50 %", "", "", ""),
-        ("3", "10 of 10", "1", "8 s", "0 %", "1", "2", ""),
-        ("2", "9 of 10", "1", "8 s", "30 %", "1 (8 of 9)", "3", ""),
+        ("3", "10 of 10", "1", "8 s", "0 %", "1 (10 of 10)", "2", ""),
+        ("2", "9 of 10", "1", "8 s", "30 %", "1? (8 of 9)", "3", ""),
         # All videos that have 2 and 4 agree, but few have both.
-        ("4", "6 of 10", "2.5", "8 s", "0 %", "2 (6 of 6), 3 (5 of 6)", "", ""),
+        ("4", "6 of 10", "2.5", "8 s", "0 %", "2 (6 of 6), 3? (5 of 6)", "", ""),
         ("background", "", "", "", "20 %", "", "", ""),
     ]
     # A need that few videos show is not told; segments that do not count have a row of their own.
     few = replace(TEA, needs=(*NEEDS[:3], edge(3, 4, 4, 4)), groups=(), unordered=((2, 3),))
     every = [Recording("a", (*RECORDINGS[0].events, Event(2, 9.0, 9.5)), 10.0)]
     _, third, _, last, *rest = [row.cells() for row in step_facts(few, RECORDINGS, every)]
-    assert (third[5:], last[5]) == (("1", "", "2"), "2 (6 of 6)")
+    assert (third[5:], last[5]) == (("1 (10 of 10)", "", "2"), "2 (6 of 6)")
     assert [row[:1] + row[4:5] for row in rest] == [("does not count", "5 %"), ("background", "15 %")]
     # Without recordings nothing is known about time shares and background.
     *_, last = [row.cells({2: "stir"}) for row in step_facts(TEA)]
-    assert last == ("step 4", "6 of 10", "2.5", "8 s", "", "stir (6 of 6), step 3 (5 of 6)", "", "")
+    assert last == ("step 4", "6 of 10", "2.5", "8 s", "", "stir (6 of 6), step 3? (5 of 6)", "", "")
     (row, _) = step_facts(procedure([node(1), node(2)], [edge(2, 1, 8, 8, 0.74)], (1, 2)))
-    assert row.cells()[5] == "2?"
+    assert row.cells()[5] == "2? (8 of 8)"
+    # A need that was given has no videos to count.
+    (row, _) = step_facts(procedure([node(1), node(2)], [replace(edge(2, 1, 0, 0), interval=(1.0, 1.0))], (1, 2)))
+    assert row.cells()[5] == "2"
+    # Where every key step occurs once, the times per video say nothing.
+    once = replace(TEA, nodes=tuple(replace(one, repeats=1.0) for one in TEA.nodes))
+    assert "Times per video" in step_table(step_facts(TEA))[0]
+    assert "Times per video" not in step_table(step_facts(once))[0]
 
 
 def test_the_order_joins_what_may_come_in_either_order_and_says_what_is_optional() -> None:
     assert order_sentence(TEA) == (
-        "The order that best fits the videos is 1, then 3 and 2 in either order, then 4 (found in 6 of 10 videos)."
+        "The order that best fits the videos is 1, then 3 and 2 (in 9 of 10 videos) in either order, "
+        "then 4 (optional, in 6 of 10 videos)."
     )
     assert order_sentence(TEA, {1: "boil", 4: "serve"}) == (
-        "The order that best fits the videos is boil, then step 3 and step 2 in either order, "
-        "then serve (found in 6 of 10 videos)."
+        "The order that best fits the videos is boil, then step 3 and step 2 (in 9 of 10 videos) in either order, "
+        "then serve (optional, in 6 of 10 videos)."
     )
 
 
@@ -91,9 +99,10 @@ def test_orders_that_are_no_row(
 def test_what_to_doubt_is_one_sentence() -> None:
     found = [Deviation("a", "missing", 2, 4.0, 5.0, 1.0)]
     assert doubt_sentence(TEA, found, {1: "boil"}) == (
-        "Reliability: step 4 was found after step 3 in only 5 of the 6 videos that have both."
+        "Reliability: step 4 was found after step 3 in only 5 of the 6 videos that have both and "
+        "step 2 after boil in 8 of 9."
     )
-    # Of the needs on the page, the one of least confidence counts, even if no video contradicts it.
+    # Of the needs on the page, those of least confidence come first, even if no video contradicts it.
     unsure = (edge(1, 2), edge(1, 3), edge(2, 4, 6, 6, 0.6), edge(3, 4, 3, 3, 0.2))
     unsure = replace(TEA, needs=unsure, edges=unsure)
     assert doubt_sentence(unsure, found) == "Reliability: step 4 was found after step 2 in only 6 videos."

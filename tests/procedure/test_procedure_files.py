@@ -12,7 +12,7 @@ from planted import recordings
 from rgwot.cli import cli
 from rgwot.columns import DEVIATION_COLUMNS
 from rgwot.columns import LEARNER_NAMES as NAMES
-from rgwot.config.settings import Settings
+from rgwot.keysteps.settings import ProcedureSettings
 from rgwot.procedure import LEARNERS, Event, deviations, learn
 from rgwot.procedure.learning import LEARNER
 from rgwot.runtime.errors import RgwotError
@@ -41,7 +41,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 def test_the_settings_name_every_learner_and_the_same_default() -> None:
     assert set(NAMES) == set(LEARNERS)
-    assert Settings().procedure.learner == LEARNER == next(iter(NAMES))
+    assert ProcedureSettings().learner == LEARNER == next(iter(NAMES))
 
 
 def test_a_table_that_somebody_brings_is_learned_from_and_printed(tmp_path: Path) -> None:

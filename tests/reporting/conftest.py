@@ -27,14 +27,6 @@ def page(made: Task) -> Path:
     return made.page()
 
 
-@pytest.fixture(scope="session")
-def running() -> Iterator[Chromium]:
-    from chromium import chromium
-
-    with chromium() as running:
-        yield running
-
-
 @pytest.fixture(scope="module")
 def browser(running: Chromium) -> Iterator[Browser]:
     from chromium import Browser

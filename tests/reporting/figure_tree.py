@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import yaml
 from table_helpers import REPOSITORY, write_scores
+from with_defaults import decoder_by
 
 from rgwot import paths
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.experiments import split_id
-from rgwot.config.settings import build
 from rgwot.datasets import registry
 from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.features.store import StoreWriter
@@ -115,7 +115,7 @@ class Tree:
         embeddings = self.folder / "results" / "embeddings" / method / dataset / task / f"{seed}.zarr"
         if not embeddings.exists():
             self._embeddings(embeddings, dataset, task)
-        decode(embeddings, folder, split_id(decoder)[0], build({"decode.K": 4}, "test"), int(seed.removeprefix("seed")))
+        decode(embeddings, folder, decoder_by(split_id(decoder)[0], {"decode.K": 4}), int(seed.removeprefix("seed")))
 
     def _history(self, path: Path, seed: int) -> None:
         steps = np.arange(1, 401)

@@ -16,6 +16,7 @@ from page_tree import STEPS, Task, embedded_data, make_task
 
 from rgwot import paths
 from rgwot.keysteps.ordering import first_order, rank_procedures
+from rgwot.keysteps.settings import Annotations
 from rgwot.paths import Run
 from rgwot.procedure import recordings_from_segments
 from rgwot.records import read_segments
@@ -292,7 +293,7 @@ def test_names_are_used_by_figures_and_on_the_terminal(made: Task, tmp_path: Pat
 def test_the_annotations_as_a_result_have_their_names(made: Task, tmp_path: Path) -> None:
     tree, run = made.tree, Run("none", "annotated", 0)
     annotations = tree.at(paths.ANNOTATIONS)
-    decode_trivial(tree.at(paths.MANIFEST), tree.keysteps(run), "annotated", 1, 0, 2, annotations_csv=annotations)
+    decode_trivial(tree.at(paths.MANIFEST), tree.keysteps(run), Annotations(), 0, 2, annotations_csv=annotations)
     write_page(tree, made.root, [run], tmp_path / "page.html")
     [facts] = embedded_data(tmp_path / "page.html")["runs"]  # type: ignore[misc]
     assert facts["names"] == {str(step): name for step, name in enumerate(STEPS, 1)}

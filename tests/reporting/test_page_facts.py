@@ -94,7 +94,11 @@ def test_a_collapse_has_its_cause_and_a_warning_on_a_setting_is_a_note() -> None
 @pytest.mark.parametrize(
     ("choice", "cell"),
     [
-        ({"chosen": 0.5, "agreement": 0.1, "concordance": 0.9}, "50% (concordance 0.9, J 0.1)"),
+        (
+            {"chosen": 0.5, "agreement": 0.1, "concordance": 0.9},
+            "50% (the orders of videos agree by 0.90 (1: the same, -1: opposite), "
+            "and labels explain 10% of other videos)",
+        ),
         ({"chosen": 0.0, "why": "a <b>single</b> video"}, "0% (a <b>single</b> video)"),
         (None, None),
     ],

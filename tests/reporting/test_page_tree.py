@@ -109,8 +109,11 @@ def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
     pd.testing.assert_frame_equal(found[list(SEGMENT_COLUMNS)], cut_segments(own, 3), check_dtype=False)
     assert window.get("document.documentElement.scrollWidth <= window.innerWidth")
     assert window.errors == []
-    # A result without a view says what to ask for; a trivial one that there is nothing to ask for.
-    for run, words in ((1, "The tree is shown for the first seed"), (len(made.runs) - 1, "A trivial baseline")):
-        window.run(f"byId('run').value = '{run}'; byId('run').dispatchEvent(new Event('change'))")
-        assert window.get("byId('no-tree').textContent").startswith(words)
-        assert window.get("byId('tree-controls').hidden")
+    # The first seed of a method alone has a tree; a trivial result is no key steps to look at. Their tabs are hidden.
+    for run, hidden in ((1, ["tree"]), (len(made.runs) - 1, ["procedure", "steps", "tree"])):
+        window.run(f"chooseRun({run})")
+        tabs = window.get(
+            "[...document.querySelectorAll('[role=tab]:not(.of-window)')].map((tab) => [tab.id, tab.hidden])"
+        )
+        assert [name.removeprefix("tab-") for name, is_hidden in tabs if is_hidden] == hidden
+        assert window.get("state.view") == ("procedure" if run == 1 else "videos")

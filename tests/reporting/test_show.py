@@ -26,19 +26,19 @@ def test_a_procedure_is_its_sentences_and_tables():
     videos = recordings(*[(1, 2, 3, 4), (1, 3, 2, 4)] * 4, (1, 3, 2, 4, 5), (1, 3, 4))
     procedure = learn(videos, "intersection")
     assert drawn(procedure, deviations(procedure, videos), videos, {1: "open the box", 5: "wipe"}) == [
-        "The order that best fits the videos is open the box, then step 3 and step 2 in either order, then step 4 and "
-        "wipe (found in 1 of 10 videos) (no order known).",
+        "The order that best fits the videos is open the box, then step 3 and step 2 (in 9 of 10 videos) in either "
+        "order, then step 4 and wipe (optional, in 1 of 10 videos) (no order known).",
         "",
-        "Key step        Found in  Times per video  Median time  Share of time  After           In any order with  "
+        "Key step        Found in  Median time  Share of time  After                               In any order with  "
         "No order known with",
-        "1 open the box  10 of 10  1                2 s          7 %",
-        "step 3          10 of 10  1                2 s          7 %            1 open the box  step 2",
-        "step 2          9 of 10   1                2 s          6 %            1 open the box  step 3",
-        "step 4          10 of 10  1                2 s          7 %            step 2, step 3                     "
+        "1 open the box  10 of 10  2 s          7 %",
+        "step 3          10 of 10  2 s          7 %            1 open the box (10 of 10)           step 2",
+        "step 2          9 of 10   2 s          6 %            1 open the box (9 of 9)             step 3",
+        "step 4          10 of 10  2 s          7 %            step 2 (9 of 9), step 3 (10 of 10)                     "
         "5 wipe",
-        "5 wipe          1 of 10   1                2 s          1 %                                               "
+        "5 wipe          1 of 10   2 s          1 %                                                                   "
         "step 4",
-        "background                                              73 %",
+        "background                             73 %",
         "",
         "Video  Key step  Deviation                   Time            Sureness  Surprise (bits)",
         "i      5 wipe    added                       0:12            unknown   2.9",

@@ -163,6 +163,9 @@ EMPTY = "error video tea/{}.mp4: 0 bytes"
 NAMES_STEPS = "start_s,end_s,label\n0.1,0.3,{}oil water\n0.3,0.4,pour\n"
 CASES = {
     "nothing": Case([], opened=True),
+    "a name twice": Case(
+        ["error name tea/two.mp4: two videos named 'two': tea/two.avi and tea/two.mp4"],
+        lambda root: write_video(root / "tea" / "two.avi", 300, size=(32, 32), codec="mpeg4"), opened=True),
     "leftovers": Case(LEFT, LEFT_OVER),
     "leftovers, strict": Case(["error pairing -: since `strict` is set", *LEFT], LEFT_OVER, {"strict": True}),
     "no annotation": Case(["note pairing -: none of 2 videos is anno"], {"tea/one.csv": None, "tea/two.csv": None}),

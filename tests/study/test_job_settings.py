@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from rgwot.blocks import flatten
 from rgwot.config.configuration import read_file
-from rgwot.config.settings import Settings, flatten
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import annotated_steps, known_K
-from rgwot.study.jobs import replaced, stage_settings, tracked_settings
+from rgwot.study.jobs import decoder_for, replaced, settings_behind
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study
 
@@ -18,7 +18,7 @@ STUDY = Study.of(read_file(Path(__file__).parents[2] / "config.yaml"))
 
 
 def training(method: str) -> dict[str, object]:
-    return flatten(stage_settings(STUDY, "train", "demo", "assembly", method))
+    return flatten(settings_behind(STUDY, "demo", "assembly", method))
 
 
 def test_a_family_and_an_id_change_settings() -> None:
@@ -31,16 +31,15 @@ def test_a_family_and_an_id_change_settings() -> None:
 
 def test_the_learner_of_the_procedure_is_told_where_it_is_another() -> None:
     for decoder in ("graphcut", "graphcut@procedure.learner=chain"):
-        found = flatten(stage_settings(STUDY, "decode", "demo", "assembly", "rgwot", decoder))
+        found = flatten(settings_behind(STUDY, "demo", "assembly", "rgwot", decoder))
         assert found["procedure.learner"] == ("chain" if "chain" in decoder else "robust")
     assert STUDY.experiments.decoder("graphcut@procedure.learner=robust", "rgwot") == "graphcut"
 
 
-@pytest.mark.parametrize("stage", ["embed", "decode", "evaluate", "view"])
-def test_what_a_failed_training_was_to_have_outdates_all_after_it(stage: str) -> None:
-    decoder = None if stage == "embed" else "kmeans"
+@pytest.mark.parametrize("decoder", [None, "kmeans"])
+def test_what_a_failed_training_was_to_have_outdates_all_after_it(decoder: str | None) -> None:
     for method in ("rgwot", "rgwot@N=16"):
-        found = flatten(tracked_settings(STUDY, stage, "demo", "assembly", method, decoder))
+        found = flatten(settings_behind(STUDY, "demo", "assembly", method, decoder))
         assert found["train.N"] == (16 if "@" in method else 32)
         assert "train.save_every_s" not in found
 
@@ -59,12 +58,9 @@ def test_settings_of_the_packaged_demo_are_nobodys_mistake(tmp_path: Path) -> No
 
 
 def test_a_job_computes_with_the_blocks_it_reads_and_no_result_depends_on_how_it_runs() -> None:
-    blocks = stage_settings(STUDY, "train", "demo", "assembly", "rgwot-active@N=16")
-    settings = Settings.model_validate(blocks)
-    assert (settings.ot.r, settings.loss.symmetric, settings.train.N) == (0.1, True, 16)
-    assert "decode" not in blocks
-    assert "save_every_s" in blocks["train"]
-    kept = tracked_settings(STUDY, "train", "demo", "assembly", "rgwot-active@N=16")
+    kept = settings_behind(STUDY, "demo", "assembly", "rgwot-active@N=16")
+    assert (kept["ot"]["r"], kept["loss"]["symmetric"]) == (0.1, True)
+    assert "decode" not in kept
     assert "save_every_s" not in kept["train"]
     assert kept["train"]["N"] == 16
 
@@ -86,7 +82,7 @@ def test_annotated_steps_of_a_task_nobody_registered_are_counted(tmp_path: Path)
     study = Study.of(content)
 
     def number(task: str, decoder: str) -> object:
-        return stage_settings(study, "decode", "mine", task, "rgwot", decoder)["decode"]["K"]
+        return decoder_for(study, "mine", task, "rgwot", decoder).by_block()["decode"]["K"]
 
     assert number("tea", "graphcut@K=gt") == 3
     assert number("tea", "graphcut@K=gt+1") == 4

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 from page_tree import STEPS, Task, make_task
 
 from rgwot import paths
-from rgwot.config.settings import Settings, validated
 from rgwot.datasets.manifest import write_manifest
 from rgwot.paths import Run
 from rgwot.stages.decode import decode, write_keysteps
-from rgwot.study.jobs import stage_settings
+from rgwot.study.jobs import decoder_for
 from rgwot.study.study import Study
 from rgwot.window.learning import Learner
 
@@ -41,9 +41,9 @@ def by_the_workflow(folder: Path) -> bytes:
     """Return segments.csv as the jobs `manifest` and `decode` write it."""
     study = Study.of(CONFIG)
     write_manifest("mine", "tea", "videos", "folder", {}, folder / "m.csv", folder / "a.csv", "fail")
-    settings = validated(Settings, stage_settings(study, "decode", "mine", "tea", RUN.method, RUN.decoder), "settings")
+    decoder = decoder_for(study, "mine", "tea", RUN.method, RUN.decoder)
     store = paths.at(paths.EMBEDDINGS, method="raw", dataset="mine", task="tea", seed=0)
-    decode(store, folder / "found", "labelled", settings, 0, annotations_csv=folder / "a.csv")
+    decode(store, folder / "found", decoder, 0, annotations_csv=folder / "a.csv")
     return (folder / "found" / "segments.csv").read_bytes()
 
 
@@ -116,3 +116,28 @@ def test_without_labels_there_is_no_answer_but_questions_and_numbers(task: Task)
     finally:
         own.write_text(text)
         os.utime(own)
+
+
+def test_deviations_are_not_told_as_sure_before_a_run_decided_on_them(task: Task, tmp_path: Path) -> None:
+    for other in ("second", "third"):
+        (task.root / "tea" / f"{other}.csv").unlink(missing_ok=True)
+    learner, study = Learner("mine", "tea"), Study.of(CONFIG)
+    answer = learner.learned(study)
+    assert answer is not None
+    told = answer["picture"].count('class="deviation')
+    assert answer["picture"].count(", being checked</span>") == told
+    assert answer["picture"].count("nothing found yet") + (told > 0) > 0
+    # Files from other labels are no decision.
+    by_the_workflow(tmp_path)
+    shutil.rmtree(task.tree.keysteps(RUN))
+    shutil.copytree(tmp_path / "found", task.tree.keysteps(RUN))
+    decided = learner.written(study)
+    assert decided is not None
+    assert "being checked" not in decided["picture"]
+    assert decided["body"] == answer["body"]
+    (task.root / "tea" / "second.csv").write_text(SEGMENTS)
+    try:
+        learner.learned(study)
+        assert learner.written(study) is None
+    finally:
+        (task.root / "tea" / "second.csv").unlink()

@@ -143,7 +143,7 @@ def test_files_keep_their_contracts(egoprocel: Checkout) -> None:
 def check_key_steps(folder: Path, manifest: pd.DataFrame) -> None:
     segments, order = read(folder / "segments.csv"), read(folder / "order.csv")
     procedures = read(folder / "procedures.csv")
-    assert list(segments) == ["video", "scope", "start_s", "end_s", "key_step"]
+    assert list(segments) == ["video", "scope", "start_s", "end_s", "key_step", "shows", "counts"]
     assert list(order) == ["video", "order"]
     assert list(procedures) == ["rank", "order", "n_videos", "share"]
     procedure = json.loads((folder / "procedure.json").read_text(encoding="utf-8"))

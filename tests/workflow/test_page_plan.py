@@ -104,7 +104,7 @@ def test_marks_teach_and_are_not_scored(own: Callable[..., Study], tmp_path: Pat
     first = ["raw/labelled/seed3", "raw/kmeans/seed3"]
     assert [str(run) for run in pages.page_runs(study, "mine", "tea")][:2] == first
     assert jobs.teachers(study, "mine", "tea", "raw", "labelled") == 2
-    assert jobs.stage_settings(study, "decode", "mine", "tea", "raw", "kmeans@K=gt+1")["decode"]["K"] == 3
+    assert jobs.settings_behind(study, "mine", "tea", "raw", "kmeans@K=gt+1")["decode"]["K"] == 3
     assert not [file for file in pages.page_files(study, "mine", "tea") if "/scores/" in file]
     with pytest.raises(RgwotError, match="mine/tea: annotations are marks or label videos in part, so nothing can be"):
         jobs.scoring(study, "mine", "tea", "raw", "kmeans")
@@ -122,7 +122,7 @@ def test_no_setting_of_another_block_teaches_a_decoder(own: Callable[..., Study]
     study = Study.of(content)
     for decoder in ("consensus", "graphcut", "kmeans"):
         assert jobs.teaching(study, "mine", "tea", "rgwot-plus", decoder) == []
-        assert not any(key.startswith("labelled") for key in jobs.keys_of("decode", "rgwot-plus", decoder))
+        assert "labelled" not in jobs.settings_behind(study, "mine", "tea", "rgwot-plus", decoder)
     assert jobs.teachers(study, "mine", "tea", "rgwot-plus", "labelled") == 2
     assert jobs.scored(study, "mine", "tea", "rgwot-plus", "labelled")
     assert not jobs.scored(study, "mine", "tea", "rgwot-plus", "labelled@n=all")

@@ -77,7 +77,7 @@ def test_a_setting_that_a_method_replaces_is_told(tmp_path: Path) -> None:
     study = Study.read((tmp_path / "config.yaml",))
     assert replaced(study, [DEFAULTS]) == []
     lines = replaced(study, [DEFAULTS, tmp_path / "config.yaml"])
-    assert [line.rsplit(" ", 1)[1] for line in lines] == ["consensus@decode.time=0"]
+    assert [line.rsplit(" ", 1)[1] for line in lines] == ["consensus@time=0"]
 
 
 def test_hours_of_training_are_told(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ rule bundle:
     resources:
         **doubled(mem_mb=4000, runtime=60),
     params:
-        settings=settings_of("bundle"),
+        settings=settings_behind,
         sources=stamped(of_task(pages.names_there)),
     message:
         "bundle: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rgwot import paths
 from rgwot.config.experiments import family_of
-from rgwot.config.methods import EMBEDDING_KINDS, method_pattern
+from rgwot.config.methods import method_pattern
 from rgwot.reporting import targets
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import check_writable
@@ -51,7 +51,8 @@ envvars:
 GPUS = jobs.gpus(STUDY)
 # Patterns of methods that read no features, that embed without an encoder, that train one, and that read features.
 # An unknown name matches the third pattern, whose rules refuse it by `known`.
-FEATURELESS, OTHERWISE_EMBEDDED = method_pattern("none"), method_pattern(*EMBEDDING_KINDS.keys() - {"encoder", "none"})
+FEATURELESS = method_pattern(lambda family: family.name == "none")
+OTHERWISE_EMBEDDED = method_pattern(lambda family: not family.trained and family.name != "none")
 ENCODED, FEATURED = f"(?!(?:{FEATURELESS}|{OTHERWISE_EMBEDDED})/)[^/]+", f"(?!{FEATURELESS}/)[^/]+"
 # Categories of results in a report of Snakemake, by the captions of workflow/report.
 CATEGORIES = {
@@ -234,18 +235,18 @@ def page_labels(what):
     return labels("dataset", "task", what=what)
 
 
-def settings_of(stage):
-    """A params function: the settings of a stage and of those before it; a change makes its results outdated.
+@one_line_errors
+def settings_behind(wildcards):
+    """The settings of the method and of the decoder, if there is one, which the script reads."""
+    w = wildcards
+    return jobs.settings_behind(STUDY, w.dataset, w.task, w.method, w.get("decoder"))
 
-    The job itself resolves them in the same way, from the configuration of the run.
-    """
 
-    @one_line_errors
-    def settings(wildcards):
-        w = wildcards
-        return jobs.tracked_settings(STUDY, stage, w.dataset, w.task, w.get("method", "none"), w.get("decoder"))
-
-    return settings
+@one_line_errors
+def settings_of_scoring(wildcards):
+    """The same, and those of scoring."""
+    w = wildcards
+    return jobs.settings_behind(STUDY, w.dataset, w.task, w.method, w.decoder, scored=True)
 
 
 def untracked(value):

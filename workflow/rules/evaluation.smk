@@ -17,7 +17,7 @@ rule evaluate:
     params:
         key_steps=of_task(datasets.known_K),
         sources=stamped(lambda w: jobs.graph_there(w.dataset, w.task)),
-        settings=settings_of("evaluate"),
+        settings=settings_of_scoring,
     message:
         "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

@@ -82,7 +82,7 @@ rule embedding_figure:
     resources:
         **doubled(mem_mb=3000, runtime=60),
     params:
-        settings=settings_of("embed"),
+        settings=settings_behind,
     message:
         "figure: embedding by {wildcards.method} of {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:
@@ -103,7 +103,7 @@ rule plan_figure:
     resources:
         **doubled(mem_mb=3000, runtime=60),
     params:
-        settings=settings_of("embed"),
+        settings=settings_behind,
     message:
         "figure: transport plan by {wildcards.method} of {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

@@ -16,7 +16,7 @@ rule decode:
     resources:
         **doubled(mem_mb=4000, runtime=120),
     params:
-        settings=settings_of("decode"),
+        settings=settings_behind,
         alone=of_task(datasets.annotated),
         expected=expected_by,
         sources=stamped(expected_by),
@@ -41,7 +41,7 @@ rule decode_trivial:
     resources:
         **doubled(mem_mb=1000, runtime=30),
     params:
-        settings=settings_of("decode"),
+        settings=settings_behind,
     message:
         "decode: {wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

@@ -39,7 +39,7 @@ rule view:
         **doubled(mem_mb=4000, runtime=120),
     params:
         sources=stamped(of_task(datasets.footage_of)),
-        settings=settings_of("view"),
+        settings=settings_behind,
     message:
         "view: typical frames and tree of {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

@@ -13,11 +13,11 @@ rule train:
         paths.TRAINING_TIME
     conda:
         "../../envs/train.yaml"
-    threads: one_line_errors(lambda w: STUDY.experiments.settings(w.method, None, w.dataset).train.threads)
+    threads: one_line_errors(lambda w: STUDY.experiments.embedding(w.method, w.dataset).train.threads)
     resources:
         **doubled(mem_mb=10000, runtime=720, gpu=GPUS),
     params:
-        settings=settings_of("train"),
+        settings=settings_behind,
     message:
         "train: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:
@@ -39,7 +39,7 @@ rule embed:
     resources:
         **doubled(mem_mb=4000, runtime=60, gpu=GPUS),
     params:
-        settings=settings_of("embed"),
+        settings=settings_behind,
     message:
         "embed: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

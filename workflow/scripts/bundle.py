@@ -9,8 +9,6 @@ with stage(snakemake, "bundle") as job:
     from rgwot.paths import Run
 
     files, w = snakemake.input, snakemake.wildcards
-    # All keys are written, so that another default in another version changes nothing.
-    settings = job.settings.model_dump(by_alias=True, mode="json")
     make_bundle(
         Path(snakemake.output[0]),
         index_csv=Path(files.index),
@@ -20,8 +18,8 @@ with stage(snakemake, "bundle") as job:
         run=Run(w.method, w.decoder, job.seed),
         dataset=w.dataset,
         task=w.task,
-        settings=job.settings,
-        blocks={block: settings[block] for block in job.blocks},
+        method=job.embedding,
+        rule=job.decoder,
         names_yaml=Path(files.names[0]) if files.names else None,
         annotations_csv=Path(files.annotations[0]) if files.annotations else None,
     )

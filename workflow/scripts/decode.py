@@ -5,14 +5,12 @@ from pathlib import Path
 from rgwot.study.script import stage
 
 with stage(snakemake, "decode") as job:
-    from rgwot.config.experiments import split_id
     from rgwot.stages.decode import decode
 
     decode(
         Path(snakemake.input.embeddings),
         Path(snakemake.output.segments).parent,
-        split_id(snakemake.wildcards.decoder)[0],
-        job.settings,
+        job.decoder,
         job.seed,
         alone=snakemake.params.alone,
         annotations_csv=next(iter(snakemake.input.annotations), None),

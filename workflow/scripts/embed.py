@@ -14,7 +14,7 @@ with stage(snakemake, "embed") as job:
         index.parent,
         model and Path(model),
         Path(snakemake.output[0]),
-        settings=job.settings,
+        settings=job.embedding,
         seed=job.seed,
         threads=snakemake.threads,
         method=snakemake.wildcards.method,

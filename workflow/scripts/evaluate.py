@@ -5,11 +5,12 @@ from rgwot.study.script import stage
 with stage(snakemake, "evaluate") as job:
     from functools import partial
 
+    from rgwot.evaluation import EvaluationSettings
     from rgwot.procedure.scores import graph_table
     from rgwot.stages.evaluate import evaluate
     from rgwot.stages.procedure import read_deviation_list, read_procedure, read_task_graph
 
-    files, scoring = snakemake.input, job.settings.evaluation
+    files, scoring = snakemake.input, EvaluationSettings.of(snakemake.params.settings)
     graph = read_task_graph(files.graph[0]) if files.graph else None
     told = read_deviation_list(files.deviations)
     evaluate(

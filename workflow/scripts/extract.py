@@ -9,9 +9,10 @@ with stage(snakemake, "extract") as job:
     from rgwot.features.backbone import load_backbone
     from rgwot.features.extract import extract
     from rgwot.features.index import write_part
+    from rgwot.features.settings import FeatureSettings
     from rgwot.timing import parse_rate
 
-    features, reading = job.settings.features, snakemake.params.settings["reading"]
+    features, reading = FeatureSettings.of({"features": job.settings["features"]}), snakemake.params.settings["reading"]
     how = {
         "settings": features,
         "on_bad_video": reading["on_bad_video"],

@@ -13,7 +13,7 @@ with stage(snakemake, "train") as job:
         index,
         index.parent,
         Path(snakemake.output[0]).parent,
-        job.settings,
+        job.embedding,
         job.seed,
         device=job.study.config.device,
         held_out=job.held_out(indexed_videos(index)),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rgwot.features.settings import FeatureSettings
 from rgwot.reporting.figures.style import Drawn
 from rgwot.reporting.tables.table import Place
 from rgwot.study.study import Study
@@ -45,7 +46,7 @@ def drawing(
     """Return a figure of some datasets; ``notes`` describe runs and protocol."""
     datasets = {place.dataset: place.label for place in places}
     data = tuple(dict.fromkeys(datasets.values()))
-    features = [study.experiments.settings("none", None, name).features for name in datasets]
+    features = [study.experiments.common(FeatureSettings, name) for name in datasets]
     seeding = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
     about = [", ".join(data), *filter(None, notes), seeding]
     if any(extracted.weights == "random" for extracted in features):

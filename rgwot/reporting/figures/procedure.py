@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
-from rgwot.procedure.facts import LIKELY, step_title
+from rgwot.procedure.facts import questioned, step_title
 from rgwot.procedure.interface import END, START
 from rgwot.reporting.figures.style import GREY, SMALLEST, Drawn, ink_on, sheet, step_style, styled
 
@@ -33,7 +33,7 @@ def draw_procedure(procedure: Procedure, names: Mapping[int, str] | None = None,
         nodes = {node.key_step: node for node in procedure.nodes}
         for edge in procedure.edges:
             (x0, y0), (x1, y1) = places[edge.before], places[edge.after]
-            likely = edge.confidence >= LIKELY or edge.before == START or edge.after == END
+            likely = edge.before == START or edge.after == END or not questioned(edge)
             # An arrow that passes other columns is bent, so that it crosses no box of its own row.
             bend = -0.5 / (x1 - x0) if x1 - x0 > 1 and y0 == y1 else 0.0
             axes.annotate(

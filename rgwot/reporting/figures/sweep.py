@@ -81,11 +81,11 @@ def panel(
     """Return a panel of rows over a parameter; ``classes`` marks K_gt + 1, the number of classes with background."""
     check_known("annotation", filter(None, [above]), ABOVE)
     lines = {name: score_curve(study, place, line) for name, line in (untrained or {}).items()}
-    used = study.experiments.settings(next(iter(rows.values())).method, None, place.dataset)
+    used = study.experiments.values(next(iter(rows.values())).method, place.dataset)
     K = annotated_K(study, place) if classes else None
     return _Panel(
-        place, label, score_curve(study, place, rows), lines, log, above, used.train.N + (used.ot.virtual == "cost"),
-        used.ot.epsilon, None if K is None else K + 1, reported,
+        place, label, score_curve(study, place, rows), lines, log, above,
+        used["train.N"] + (used["ot.virtual"] == "cost"), used["ot.epsilon"], None if K is None else K + 1, reported,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rgwot import paths
 from rgwot.config.experiments import family_of
-from rgwot.config.settings import EXECUTION, flatten
+from rgwot.config.settings import EXECUTION
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import unit
 from rgwot.losses.settings import PROBLEM
@@ -58,7 +58,7 @@ def runs_to_draw(study: Study, task: Tree, rows: Sequence[Row], seeds: Sequence[
     runs = []
     for row in (canonical(study, row) for row in rows):
         family = family_of(row.method)
-        if not (family.trained if trained else family.embedding != "none"):
+        if not (family.trained if trained else family.name != "none"):
             expected = "trains an encoder" if trained else "has an embedding"
             raise RgwotError(f"run {row.label!r}: found method {family.name!r}, expected one that {expected}")
         check_task(study, task.dataset, task.task, row.method)
@@ -74,8 +74,7 @@ def told(tasks: Sequence[Tree], runs: Labelled) -> list[str]:
 
 def settings_behind(study: Study, method: str, dataset: str) -> dict[str, Any]:
     """Return the settings of a method as dotted keys, without those that affect no result."""
-    settings = study.experiments.settings(method, None, dataset).model_dump(by_alias=True, mode="json")
-    return {key: value for key, value in flatten(settings).items() if key not in EXECUTION}
+    return {key: value for key, value in study.experiments.values(method, dataset).items() if key not in EXECUTION}
 
 
 @dataclass(frozen=True)

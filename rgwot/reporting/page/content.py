@@ -174,6 +174,7 @@ def gather(
                     shown_run.number,
                     held_at(place, shown_runs, agreements),
                     shares=study is None,
+                    blind=shown_run.blind,
                 )
             )
     data = PageData(

@@ -43,7 +43,8 @@ class RunFacts:
     sentence on them; ``lost`` is a sentence on names typed for an earlier result that fit no key step. ``collapsed``
     and ``warnings`` are sentences, ``soundness`` are cells by their headings. ``view`` says whether the page has
     typical frames and a tree; ``figures`` are addresses of figures of the result. ``folder`` and ``score_file`` are
-    paths of the workflow; without a video to score, ``score_file`` is empty.
+    paths of the workflow; without a video to score, ``score_file`` is empty. ``another`` is the command for another
+    number of key steps, empty where nobody chooses it.
     """
 
     id: str
@@ -65,6 +66,7 @@ class RunFacts:
     warnings: Sequence[str]
     view: bool
     folder: str
+    another: str
     score_file: str
     colour: Mapping[str, int] = field(default_factory=dict)
     figures: Mapping[str, str] = field(default_factory=dict)

@@ -15,18 +15,18 @@ import pandas as pd
 from rgwot import paths
 from rgwot.columns import TERMS
 from rgwot.config.experiments import split_id
-from rgwot.config.methods import FAMILIES, TRIVIAL
+from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.datasets.names import stem_of
 from rgwot.keysteps.decode import NAMED
 from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.ordering import first_order, rank_procedures
-from rgwot.keysteps.settings import ANNOTATED, NumberSettings
+from rgwot.keysteps.reading import edits_sentence, tells_nothing
+from rgwot.keysteps.settings import ANNOTATED, Numbered
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Node, Procedure, Recording, recordings_from_segments
 from rgwot.procedure.differences import what
 from rgwot.procedure.facts import (
-    LIKELY,
-    STEP_HEADINGS,
+    MOST_NAMED,
     DeviationFacts,
     again_sentences,
     deviation_facts,
@@ -34,11 +34,14 @@ from rgwot.procedure.facts import (
     join_words,
     length_in_words,
     order_sentence,
+    questioned,
     repeats,
     step_facts,
+    step_table,
 )
 from rgwot.procedure.interface import FEWEST, START
 from rgwot.procedure.known import told
+from rgwot.procedure.learning import OPTIONAL_BELOW
 from rgwot.records import read_diagnostics, read_history, read_procedures, read_segments
 from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.named import expected_file, named
@@ -57,8 +60,8 @@ _COLLAPSED = {
         "Try a larger cidm.beta, which keeps the frames of a video apart, or check the features."
     ),
     "decoder": (
-        "Collapsed decoder: the embeddings differ, but nearly all frames got the same key step. Try a smaller decode.m "
-        "or graphcut.pairwise, or another decode.K."
+        "Collapsed decoder: the embeddings differ, but nearly all frames got the same key step. Try a smaller "
+        "graphcut.m or graphcut.pairwise, or another decode.K."
     ),
 }
 
@@ -70,7 +73,8 @@ class ShownRun(NamedTuple):
     ``orders`` and ``procedures``. ``view`` is the text of its view, empty without one. ``procedures`` is the table of
     the paper's orders. ``procedure`` is the learned procedure with the deviations from it, or None for a trivial
     baseline. ``recordings`` are the occurrences in its videos, ``every`` all segments, and ``own`` sentences
-    on the procedure that the study expects. ``number`` are sentences on the number of key steps.
+    on the procedure that the study expects and on which deviations can be told. ``number`` are sentences on the number
+    of key steps. ``blind`` is true if no deviation can be told.
     """
 
     run: Run
@@ -84,6 +88,7 @@ class ShownRun(NamedTuple):
     every: Sequence[Recording]
     own: Sequence[str] = ()
     number: str = ""
+    blind: bool = False
 
 
 #: A result may follow from time alone if equal segments explain at least this share of the variance that the result
@@ -93,9 +98,9 @@ ORDER_ALONE = 2 / 3
 
 def answer_kind(run: Run) -> str:
     """Return the kind of a run: ``annotated`` (the truth itself), ``trivial``, ``untrained`` or ``trained``."""
-    decoder, family = split_id(run.decoder)[0], FAMILIES.get(split_id(run.method)[0])
-    if decoder in TRIVIAL:
-        return ANNOTATED if decoder == ANNOTATED else "trivial"
+    decoder, family = DECODERS.get(split_id(run.decoder)[0]), FAMILIES.get(split_id(run.method)[0])
+    if decoder is not None and decoder.TRIVIAL:
+        return ANNOTATED if decoder.NAME == ANNOTATED else "trivial"
     return "trained" if family is not None and family.trained else "untrained"
 
 
@@ -136,9 +141,15 @@ def read_run(
             # Key steps of one name stay apart here, as on the rest of the page, but for what is expected.
             told = named(segments_here, names_here, None, found, read_expected(path))
             learned, own = (procedure, told.deviations), told.own
+    edits = diagnostics.get("second_reading")
+    blind = edits is not None and tells_nothing(edits)
+    if edits is not None and (sentence := edits_sentence(edits)):
+        own = [*own, sentence]
     # With labels, the key steps are the annotated ones.
     identity = {step: step for step in sorted(annotated)}
     matched = identity if taught else match_to_steps(videos[videos["status"] == "ok"], annotations, segments_here)
+    chosen = kind in ("trained", "untrained") and not taught
+    number, another = about_number(tree, run, diagnostics) if chosen else ("", "")
     facts = RunFacts(
         id=str(run),
         **asdict(run),
@@ -163,27 +174,27 @@ def read_run(
         ],
         view=bool(view),
         folder=tree.keysteps(run).as_posix(),
+        another=another,
         score_file=tree.at(paths.SCORES, run).as_posix() if _can_be_scored(videos, diagnostics) else "",
     )
-    number = about_number(tree, run, diagnostics) if kind in ("trained", "untrained") and not taught else ""
     recordings, every = (recordings_from_segments(segments_here, every=one) for one in (False, True))
     body = _body(segments_here, recordings, videos)
-    return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings, every, own, number)
+    return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings, every, own, number, blind)
 
 
-def about_number(tree: Tree, run: Run, diagnostics: Mapping[str, Any]) -> str:
-    """Return sentences on the number of key steps: who chose it, and the command for another one with its cost."""
+def about_number(tree: Tree, run: Run, diagnostics: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a sentence on who chose the number of key steps, and the command for another one with its cost."""
     if not isinstance(K := diagnostics.get("K"), int):
-        return ""
-    default = K == NumberSettings().K and number_in(run.decoder) is None
+        return "", ""
+    default = K == Numbered().K and number_in(run.decoder) is None
     chosen = f"{K} key steps is a default" if default else f"{K} key steps were asked for"
     other = paths.at(paths.SEGMENTS, tree.results, dataset=tree.dataset, task=tree.task,
                      **{**asdict(run), "decoder": with_number(run.decoder, K + 1)})  # fmt: skip
     seconds = diagnostics.get("decoding_cpu_s")
     cost = "" if seconds is None else f" (about {length_in_words(seconds)} of one core)"
     return (
-        f"{chosen}; the videos do not say how many (see How many?). For another number, such as {K + 1}, run "
-        f'rgwot run "{other.as_posix()}"{cost}.'
+        f"{chosen}; the videos do not say how many (see How many?).",
+        f'Another number of key steps, such as {K + 1}{cost}: rgwot run "{other.as_posix()}"',
     )
 
 
@@ -310,7 +321,7 @@ def soundness(diagnostics: Mapping[str, Any]) -> dict[str, str]:
         # The largest label may be the background.
         "Largest key step": "" if largest in (None, background) else f"{100 * largest:.0f} % of the frames",
         "Background": f"{100 * background:.0f} % of the frames" if background else "",
-        "Relative variance": "" if variance is None else f"{variance:.2g}",
+        "Spread of embeddings": "" if variance is None else f"{variance:.2g} (0: all frames alike, 1: no common part)",
         "Videos that collapse alone": str(len((diagnostics.get("video") or {}).get("degenerate_videos") or "") or ""),
         "Videos without frames": str(len(diagnostics.get("videos_without_frames") or "") or ""),
         "Held-out videos": str(len((diagnostics.get("split") or {}).get("test", "")) or ""),
@@ -325,9 +336,14 @@ def _weight_of_time(diagnostics: Mapping[str, Any]) -> str:
     choice = (diagnostics.get("choices") or {}).get("time")
     if not choice:
         return ""
-    measured = f"concordance {choice['concordance']:.3g}, J {choice['agreement']:.3g}" if "agreement" in choice else ""
+    measured = (
+        f"the orders of videos agree by {choice['concordance']:.2f} (1: the same, -1: opposite), and labels explain "
+        f"{choice['agreement']:.0%} of other videos"
+        if "agreement" in choice
+        else ""
+    )
     if "kept" in choice:
-        measured += f", {choice['kept']:.2g} of it kept with common time"
+        measured += f", {choice['kept']:.0%} of that with common time"
     return f"{choice['chosen']:.0%} ({choice.get('why', measured)})"
 
 
@@ -343,6 +359,8 @@ def as_sentence(note: str) -> str:
 
 #: Number of videos shown at first, and of the most surprising deviations of each.
 MOST_LINES, MOST_DEVIATIONS = 30, 6
+#: The sureness of a deviation that a second reading has yet to decide.
+BEING_CHECKED = "being checked"
 #: Marks the number of a key step in the text, which is then split there.
 _STEP = "\0"
 
@@ -352,8 +370,8 @@ class _Card(NamedTuple):
 
     ``facts`` are the share of videos and the duration, ``repeated`` says how often it occurs, if more than once.
     ``shares`` says by key step that it needs in how many videos the need holds. What the place of the card does not say
-    is in ``after`` (key steps that it needs, and whether each need is likely) and ``free``. ``unseen`` lists the needs
-    for screen readers, if the place says them.
+    is in ``after`` (key steps that it needs, and whether each need has a question mark) and ``free``. ``unseen`` lists
+    the needs for screen readers, if the place says them.
     """
 
     node: Node
@@ -370,11 +388,11 @@ class Picture(NamedTuple):
 
     Texts are cut into text and numbers of key steps in turn, which the page replaces by names: ``sentences`` on the
     order and on what to doubt (``remarks`` are plain texts), and the cells of ``table`` under its ``headings``
-    (`rgwot.procedure.facts.STEP_HEADINGS`, without empty columns). ``legend`` explains the signs in the drawing.
+    (`rgwot.procedure.facts.step_table`). ``legend`` explains the signs in the drawing.
     ``layers`` are the cards in the consensus order; those of a layer have no known order, which its caption tells, and
-    need the whole layer before unless they say otherwise. ``lines`` are the videos with their deviations by time, the
-    less surprising and less sure ones apart, and ``most_different`` names those that differ most. ``unchecked`` is true
-    if the sureness of some deviations is unknown.
+    need the whole layer before unless they say otherwise. ``lines`` are the videos with the number of their deviations
+    that are not doubtful, and all of them by time, the less surprising and less sure ones apart; ``most_different``
+    names those that differ most. ``unchecked`` says why it is not known how sure some deviations are, if so.
     """
 
     place: int
@@ -387,7 +405,7 @@ class Picture(NamedTuple):
     captions: Sequence[str]
     lines: Sequence[Mapping[str, Any]]
     most_different: str
-    unchecked: bool
+    unchecked: str
 
 
 def picture(
@@ -403,23 +421,31 @@ def picture(
     number: str = "",
     also: Also | None = None,
     shares: bool = True,
+    blind: bool = False,
+    pending: str = "",
 ) -> Picture:
     """Return a procedure as the page shows it.
 
     ``recordings`` are the occurrences in the videos, ``every`` all segments, if some do not count, and ``videos`` those
     of `rgwot.reporting.page.data.PageData`. ``doubts`` are clauses of `rgwot.procedure.facts.doubt_sentence`. The
-    annotated videos that ``taught`` the result are marked. ``own`` are sentences on the procedure that is expected,
-    ``number`` on the number of key steps, and ``also`` tells with which other numbers deviations hold.
-    ``shares`` says whether these recordings are those of the procedure, so that their time may stand in its table.
+    annotated videos that ``taught`` the result are marked. ``own`` are sentences on the procedure that is expected and
+    on which deviations can be told, ``number`` on the number of key steps, and ``also`` tells with which other numbers
+    deviations hold. ``shares`` says whether these recordings are those of the procedure, so that their time may stand
+    in its table. If ``blind``, no video is said to have nothing unusual, since no deviation can be told. ``pending`` is
+    a sentence if a second reading of the videos has yet to decide how sure deviations are: then none is told as sure,
+    but those of annotated videos.
     """
+    if pending:
+        deviations = [one if one.video in taught else replace(one, sureness=None) for one in deviations]
     shown = told(procedure)
     layers = _layers(shown)
     captions = [_caption(shown, [card.node.key_step for card in layer]) for layer in layers]
     cards = [card for layer in layers for card in layer]
+    says = any(card.after for layer in layers[1:] for card in layer)
     legend = (
         (
-            "A dashed card is optional: found in fewer than 80 % of the videos.",
-            any(card.node.optional for card in cards),
+            f"A key step that fewer than {100 * OPTIONAL_BELOW:.0f} % of the videos show is optional (dashed).",
+            any(card.node.n_videos < shown.n_videos for card in cards),
         ),
         (
             "Key steps in one frame are done in either order, or their order is not known: it takes "
@@ -427,13 +453,17 @@ def picture(
             len(layers) < len(cards),
         ),
         (
-            "A card comes after everything in the card or frame before it; "
-            "if it says \N{LEFT DOUBLE QUOTATION MARK}after …\N{RIGHT DOUBLE QUOTATION MARK}, only after those.",
+            "A card comes after everything in the card or frame before it"
+            + (
+                "; if it says \N{LEFT DOUBLE QUOTATION MARK}after …\N{RIGHT DOUBLE QUOTATION MARK}, only after those."
+                if says
+                else "."
+            ),
             len(layers) > 1,
         ),
         (
             "A question mark: few videos show both, or some contradict.",
-            any(not likely for card in cards for _, likely in card.after),
+            any(doubt for card in cards for _, doubt in card.after),
         ),
     )
     marked = {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}
@@ -441,23 +471,35 @@ def picture(
         " ".join([order_sentence(procedure, marked), *again_sentences(procedure, recordings, marked)]),
         doubt_sentence(procedure, deviations, marked, doubts),
     )
-    table = [row.cells(marked) for row in step_facts(procedure, *((recordings, every) if shares else ()))]
-    filled = [at for at in range(len(STEP_HEADINGS)) if any(row[at] for row in table)]
+    headings, table = step_table(step_facts(procedure, *((recordings, every) if shares else ())), marked)
     facts = deviation_facts(deviations, recordings if every is None else every, taught)
-    facts = [replace(row, also=_holds_also(row.deviation, also)) for row in facts]
-    lines = _lines(procedure, facts, videos, taught)
+    facts = [
+        replace(
+            row,
+            also=_holds_also(row.deviation, also),
+            sureness=BEING_CHECKED if pending and row.deviation.sureness is None else row.sureness,
+        )
+        for row in facts
+    ]
+    lines = _lines(
+        procedure, facts, videos, taught,
+        "deviations cannot be told here" if blind else "nothing found yet" if pending else "",
+    )  # fmt: skip
+    unknown = any(deviation.sureness is None and deviation.video not in taught for deviation in deviations)
+    whose = "Except in annotated videos, it" if taught else "It"
+    unchecked = (pending or f"{whose} is not known how sure these deviations are, so look at them.") if unknown else ""
     return Picture(
         place,
         [text.split(_STEP) for text in sentences if text],
         [text for text in (" ".join(own), _also_sentence(number, facts, also)) if text],
-        [STEP_HEADINGS[at] for at in filled],
-        [[row[at].split(_STEP) for at in filled] for row in table],
+        headings,
+        [[cell.split(_STEP) for cell in row] for row in table],
         " ".join(words for words, there in legend if there),
         layers,
         captions,
         lines,
-        _most_different(lines),
-        any(deviation.sureness is None and deviation.video not in taught for deviation in deviations),
+        "" if pending and unknown else _most_different(lines),
+        unchecked,
     )
 
 
@@ -504,9 +546,9 @@ def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: 
     node = next(node for node in procedure.nodes if node.key_step == step)
     needs = [edge for edge in procedure.edges if edge.after == step and edge.before != START]
     often, length = repeats(node), length_in_words(node.duration_s)
-    likely = {int(edge.before): edge.confidence >= LIKELY for edge in needs}
-    placed = bool(at) and set(likely) == set(layers[at - 1]) and all(likely.values())
-    after = () if placed else tuple(likely.items())
+    doubts = {int(edge.before): questioned(edge) for edge in needs}
+    placed = bool(at) and set(doubts) == set(layers[at - 1]) and not any(doubts.values())
+    after = () if placed else tuple(doubts.items())
     return _Card(
         node,
         (f"{node.n_videos} of {procedure.n_videos} videos", f"{length} per video" if often else f"about {length}"),
@@ -523,7 +565,9 @@ def _lines(
     deviations: Sequence[DeviationFacts],
     videos: Sequence[Video],
     taught: Collection[str],
+    nothing: str = "",
 ) -> list[dict[str, Any]]:
+    """Return the videos with their deviations; ``nothing`` is said where none is found and nobody annotated."""
     lines = []
     for place, video in enumerate(videos):
         if video.status == "skipped":
@@ -535,22 +579,37 @@ def _lines(
         moments, others = ([row for row in of_video if (row in first) is chosen] for chosen in (True, False))
         marks = {"typical": video.id == procedure.most_typical, "given": video.id in taught}
         none = video.reason if video.status in ("ok", "partial") else ""
-        lines.append({"place": place, "name": video.name, **marks, "moments": moments, "others": others, "none": none})
+        number = sum(row.sureness != "doubtful" for row in of_video)
+        if video.id not in taught:
+            none = none or nothing
+        lines.append(
+            {
+                "place": place, "name": video.name, "number": number, **marks,
+                "moments": moments, "others": others, "none": none,
+            }
+        )  # fmt: skip
     return lines
 
 
 def _most_different(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Return a sentence on the two videos with the most surprising deviations (`rgwot.procedure.interface.VideoFit`).
+    """Return a sentence on the videos with the most deviations that are not doubtful, and those with the next most.
 
     Returns an empty text if no video differs.
     """
-    listed = [(line["name"], [*line["moments"], *line["others"]]) for line in lines if line["moments"]]
-    listed.sort(key=lambda one: -sum(row.deviation.surprise for row in one[1]))
-    if not listed:
+    by_number: dict[int, list[str]] = {}
+    for line in sorted((line for line in lines if line["number"]), key=lambda line: -line["number"]):
+        by_number.setdefault(line["number"], []).append(line["name"])
+    if not by_number:
         return ""
-    (name, first), *others = listed[:2]
-    more = "".join(f", then {other} ({len(rows)})" for other, rows in others)
-    return f"Most differs: {name} ({len(first)} deviation{'s' * (len(first) > 1)}){more}."
+
+    def told(number: int, names: Sequence[str], words: str = "") -> str:
+        each = " each" * (len(names) > 1)
+        return f"{join_words(names) if len(names) <= MOST_NAMED else f'{len(names)} videos'} ({number}{words}{each})"
+
+    (most, first), *others = by_number.items()
+    first_told = told(most, first, " deviation" + "s" * (most > 1))
+    then = f", then {told(*others[0])}" if others and len(first) == 1 else ""
+    return f"Most differ{'s' * (len(first) == 1)}: {first_told}{then}."
 
 
 def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], float | None]) -> list[str]:

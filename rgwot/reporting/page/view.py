@@ -79,9 +79,9 @@ def write_view(
     for name, video in embedded.items():
         segments_here = task[task["video"] == name]
         try:
-            labels = predicted_labels(
-                segments_here["start_s"], segments_here["end_s"], segments_here["key_step"], video.time_s
-            )
+            # What does not count as its key step is no example of it.
+            shown = segments_here["shows"].where(segments_here["counts"], 0)
+            labels = predicted_labels(segments_here["start_s"], segments_here["end_s"], shown, video.time_s)
         except ValueError as error:
             raise RgwotError(f"{segments_csv}: video {name!r}: {error}; decode again") from None
         videos[name] = Samples(video.embedding, video.time_s, labels)

@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rgwot.config.experiments import value_text
-from rgwot.config.settings import flatten
+from rgwot.blocks import value_text
 from rgwot.reporting.tables.reported import Reported
 from rgwot.reporting.tables.table import AnyTable
 from rgwot.runtime.errors import RgwotError, nearest
@@ -93,8 +92,7 @@ class Hyperparameters(AnyTable):
 
 def _resolved(study: Study, method: str, keys: Any) -> list[str]:
     """Return the resolved settings of a method as texts, one per key; an empty key gives an empty text."""
-    settings = flatten(study.experiments.settings(method, None, "").model_dump(by_alias=True, mode="json"))
-    values = {"": "", "seeds": list(study.config.seeds), **settings}
+    values = {"": "", "seeds": list(study.config.seeds), **study.experiments.values(method, "")}
     for key in keys:
         if key not in values:
             raise RgwotError(f"unknown setting {key!r}; {nearest(key, values)}")

@@ -13,6 +13,7 @@ from pathlib import Path
 from rgwot import paths
 from rgwot.datasets.registry import tasks_of
 from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS
+from rgwot.features.settings import FeatureSettings
 from rgwot.reporting.tables.reported import METRICS, Reported, metrics_of, reported_rows
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.study.datasets import tasks
@@ -301,8 +302,8 @@ class Table(AnyTable):
             f"Rows: {'; '.join(f'{row.label} = {row.method}, {row.decoder}' for row in self.rows)}.",
         ]
         names = [place.dataset for place in self.datasets if not place.mean]
-        used = [study.experiments.settings("none", None, dataset) for dataset in names]
-        if any(settings.features.weights == "random" for settings in used):
+        used = [study.experiments.common(FeatureSettings, dataset) for dataset in names]
+        if any(settings.weights == "random" for settings in used):
             lines.append("Backbone with random weights: these are not the paper's numbers.")
         return lines
 

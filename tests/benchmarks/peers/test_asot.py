@@ -9,7 +9,7 @@ import pytest
 import torch
 from asot import (
     TEMPERATURE,
-    AsotSettings,
+    Asot,
     Weights,
     draw_frames,
     first_centres,
@@ -23,12 +23,11 @@ from asot import (
     steps,
 )
 from decoder_task import task
-from vasot import VasotSettings, align
+from vasot import align
 from with_defaults import decode_by, predict_by
 
 from rgwot.config.configuration import Config
 from rgwot.config.experiments import Experiments
-from rgwot.config.settings import Settings, build
 from rgwot.keysteps.interface import Frames
 from rgwot.runtime.errors import RgwotError
 
@@ -36,8 +35,8 @@ BOTH = ("asot", "vasot")
 LEARNED = (*BOTH, "hvq")
 
 
-def quick() -> Settings:
-    return build({"asot.epochs": 3, "hvq.epochs": 2}, "test")
+def quick() -> dict[str, float]:
+    return {"asot.epochs": 3, "hvq.epochs": 2}
 
 
 def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
@@ -48,12 +47,12 @@ def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
 @pytest.mark.parametrize("name", LEARNED)
 def test_steps_in_any_order_are_found_together_and_in_new_videos(name: str) -> None:
     frames, truth = task(noise=0.1 if name == "hvq" else 0.5)
-    made = decode_by(name, frames, 4, Settings(), np.random.default_rng(name == "hvq"))
+    made = decode_by(name, frames, 4, {}, np.random.default_rng(name == "hvq"))
     assert same_partition(truth, made.labels)
     facts = made.facts[name]
     # The alignment loss may rise: its plans sharpen with the embedding.
     assert name == "vasot" or facts["loss_last"] < facts["loss_first"]
-    predict = predict_by(name, made, 4, Settings())
+    predict = predict_by(name, made, 4, {})
     swapped = Frames(np.concatenate([frames.x[96:144], frames.x[:48]]), (48, 48), 2.0)
     np.testing.assert_array_equal(predict(swapped).labels, np.r_[made.labels[96:144], made.labels[:48]])
     if name in BOTH:
@@ -65,7 +64,7 @@ def test_steps_in_any_order_are_found_together_and_in_new_videos(name: str) -> N
 
 def test_the_loss_is_the_cross_entropy_with_a_constant_plan() -> None:
     f, centres = unit_vectors(2, 30, 5), unit_vectors(3, 5, seed=1)
-    block = AsotSettings()
+    block = Asot()
     weights = {"alpha": block.alpha, "r": 0.04, "epsilon": block.epsilon, "lambda_": block.lambda_}
     plan = solve_segmentation(segmentation_cost(f, centres, block.rho), Weights(**weights), 25).exp()
     f.requires_grad_()
@@ -133,7 +132,7 @@ def test_a_single_video_has_nothing_to_be_aligned_with() -> None:
     assert asot.facts["asot"] == vasot.facts["vasot"]
     np.testing.assert_array_equal(asot.labels, vasot.labels)
     # Nor without a weight; and with one, the other videos do count.
-    none = quick().model_copy(update={"vasot": VasotSettings(beta=0.0)})
+    none = {**quick(), "vasot.beta": 0.0}
     asot, vasot = (decode_by(name, frames, 4, none, np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
     aligned = decode_by("vasot", frames, 4, quick(), np.random.default_rng(3))
@@ -143,7 +142,7 @@ def test_a_single_video_has_nothing_to_be_aligned_with() -> None:
 def test_a_step_of_pairs_adds_the_loss_that_they_share() -> None:
     frames, _ = task(noise=1.0)
     two = Frames(frames.x[:96], (48, 48), 2.0)
-    block = AsotSettings(epochs=1, lr=1e-12)
+    block = Asot(epochs=1, lr=1e-12)
     _, (with_pair,) = learn(two, 4, block, np.random.default_rng(0), lambda x, y: 3 + 0 * (x.sum() + y.sum()))
     _, (without,) = learn(two, 4, block, np.random.default_rng(0))
     # Two steps of both videos instead of one.
@@ -176,7 +175,7 @@ def dense_band(n: int, reach: int) -> torch.Tensor:
 @pytest.mark.parametrize("capped", [True, False])
 def test_a_padded_video_is_one_of_256_frames_without_mass_after_its_own(shared: bool, capped: bool) -> None:
     """ASOT as released: dense matrices over all 256 frames, masked, and one step, without a cap, for a batch."""
-    N, K, block = 64, 3, AsotSettings(N=64, pad=True, r=0.05, capped=capped)
+    N, K, block = 64, 3, Asot(N=64, pad=True, r=0.05, capped=capped)
     # Near each other, so that gradients are small and steps long.
     toward = torch.nn.functional.one_hot(torch.tensor(0), 5)
     lengths = (56, 64)
@@ -210,17 +209,17 @@ def test_a_padded_video_is_one_of_256_frames_without_mass_after_its_own(shared: 
         expected.append(-(n * T[:n] * log_p).sum() / N)
     found = torch.cat(segmentation_losses([f[None] for f in videos], centres, block, shared))
     torch.testing.assert_close(found, torch.stack(expected), rtol=1e-6, atol=1e-9)
-    (plain,) = segmentation_losses([videos[0][None]], centres, AsotSettings(r=0.05, capped=capped))
+    (plain,) = segmentation_losses([videos[0][None]], centres, Asot(r=0.05, capped=capped))
     assert not torch.isclose(plain[0] * lengths[0] / N, expected[0])
 
 
 def test_released_frames_are_scaled_as_drawn_with_the_copies_of_the_last() -> None:
     frames, _ = task()
-    video, block = split_videos(frames)[0], AsotSettings(N=64, pad=True, by_root=True)
+    video, block = split_videos(frames)[0], Asot(N=64, pad=True, by_root=True)
     whole = np.concatenate([video, np.repeat(video[-1:], 16, axis=0)])
     expected = (whole - whole.mean(axis=0)) / whole.std(axis=0) / 4
     np.testing.assert_allclose(padded(video, block, np.random.default_rng(0)), expected, rtol=1e-4, atol=1e-5)
-    drawn = padded(video, AsotSettings(N=6, pad=True), np.random.default_rng(0))
+    drawn = padded(video, Asot(N=6, pad=True), np.random.default_rng(0))
     np.testing.assert_allclose(drawn.mean(axis=0), 0, atol=1e-6)
     np.testing.assert_allclose(drawn.std(axis=0), 1, rtol=1e-5)
 
@@ -229,7 +228,7 @@ def test_released_frames_are_scaled_as_drawn_with_the_copies_of_the_last() -> No
 @pytest.mark.parametrize("pad", [False, True])
 def test_the_alignment_is_the_25_passes_over_dense_matrices(column: str, pad: bool) -> None:
     """With ``last``, the first true frame is dropped instead of the virtual one, as in the released code."""
-    n, m, block = 18, 23, AsotSettings(N=40, pad=pad, r=0.1)
+    n, m, block = 18, 23, Asot(N=40, pad=pad, r=0.1)
     x, y = unit_vectors(n, 4).requires_grad_(), unit_vectors(m, 4, seed=1).requires_grad_()
     N, M = (40, 40) if pad else (n, m)
     xs, ys = torch.cat([x, x[-1:].expand(N - n, 4)]).detach(), torch.cat([y, y[-1:].expand(M - m, 4)]).detach()
@@ -259,21 +258,21 @@ def test_the_alignment_is_the_25_passes_over_dense_matrices(column: str, pad: bo
 def test_variants_are_data() -> None:
     made = Experiments(Config())
     plain, asot, vasot, slip = (
-        made.settings("raw", name, "demo") for name in ("asot", "asot-released", "vasot", "vasot-released")
+        made.decoding("raw", name, "demo") for name in ("asot", "asot-released", "vasot", "vasot-released")
     )
     released = {"pad": True, "by_root": True, "capped": False}
-    assert (plain.asot.pad, plain.asot.by_root, plain.asot.capped) == (False, False, True)
-    assert plain.asot.model_copy(update=released) == asot.asot
+    assert (plain.pad, plain.by_root, plain.capped) == (False, False, True)
+    assert plain.model_copy(update=released).by_block() == asot.by_block()
     # What VASOT's run_bf.sh gives, and the defaults of its train.py; labels come with the constants of training.
     published = {"alpha": 0.5, "rho": 0.2, "r": 0.04, "epsilon": 0.07, "lambda_": 0.1, "iterations": 25, "N": 256}
     published |= {"epochs": 50, "alpha_test": 0.5, "epsilon_test": 0.07, "lambda_test": 0.1, "hidden": 128, "D": 40}
-    assert {name: getattr(vasot.asot, name) for name in published} == published
-    assert vasot.asot.model_copy(update={**released, "start": "random"}) == slip.asot
-    assert (vasot.vasot.beta, vasot.vasot.column, slip.vasot.column) == (1.0, "first", "last")
+    assert {name: getattr(vasot, name) for name in published} == published
+    slipping = vasot.model_copy(update={**released, "start": "random", "column": "last"})
+    assert slipping.by_block() == slip.by_block()
+    assert (vasot.beta, vasot.column) == (1.0, "first")
     frames, _ = task()
-    for name, settings in (("asot-released", asot), ("vasot-released", slip)):
-        shorter = settings.model_copy(update={"asot": settings.asot.model_copy(update={"epochs": 2})})
-        found = decode_by(name, frames, 4, shorter, np.random.default_rng(0))
+    for decoder in (asot, slip):
+        found = decoder.model_copy(update={"epochs": 2})(frames, 4, np.random.default_rng(0))
         assert set(found.labels.tolist()) <= set(range(4))
 
 
@@ -302,4 +301,4 @@ def test_awkward_videos_are_labelled(name: str, K: int, x: np.ndarray) -> None:
 def test_training_that_diverges_is_told(name: str) -> None:
     frames, _ = task()
     with pytest.raises(RgwotError, match=f"{name}: found embeddings that are not finite.*smaller {name}.lr"):
-        decode_by(name, frames, 4, build({f"{name}.lr": 1e38}, "test"), np.random.default_rng(0))
+        decode_by(name, frames, 4, {f"{name}.lr": 1e38}, np.random.default_rng(0))

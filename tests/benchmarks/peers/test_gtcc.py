@@ -12,7 +12,7 @@ import torch
 from gtcc import (
     Draw,
     DropFunction,
-    GtccSettings,
+    Gtcc,
     Mixtures,
     align_gtcc,
     cycle_errors,
@@ -23,13 +23,12 @@ from gtcc import (
 from torch import Tensor, nn
 
 from rgwot.losses.interface import PairBatch
-from rgwot.losses.settings import SoftmaxSettings
 
 
 def gtcc_loss(
     x: Tensor, y: Tensor, *given: object, components: int = 15, delta: float = 0.2, tau: float = 0.1
 ) -> Tensor:
-    return gtcc.gtcc_loss(x, y, *given, tau, GtccSettings(mixture=components, delta=delta))
+    return gtcc.gtcc_loss(x, y, *given, tau, Gtcc(mixture=components, delta=delta))
 
 
 def normal(seed: int, *shape: int, scale: float = 0.05) -> Tensor:
@@ -236,7 +235,7 @@ def test_the_fit_ends_where_one_distribution_at_a_time_does(n: int, components: 
 def gradient_of(x: Tensor, y: Tensor, draws: tuple[Draw, Draw]) -> Tensor:
     inputs = x.clone().requires_grad_(), y.clone().requires_grad_()
     everything = [torch.ones(1, x.shape[1], dtype=torch.float64)] * 2
-    found = torch.autograd.grad(gtcc_loss(*inputs, *draws, *everything).sum(), inputs)
+    found = torch.autograd.grad(gtcc_loss(*inputs, *draws, everything).sum(), inputs)
     return torch.cat([one.flatten() for one in found])
 
 
@@ -278,7 +277,7 @@ def batch_of(x: Tensor, y: Tensor, seed: int = 0, iteration: int = 0, planned: i
     )  # fmt: skip
 
 
-SETTINGS = SoftmaxSettings(), GtccSettings()
+SETTINGS = Gtcc()
 
 
 @pytest.mark.parametrize(("iteration", "epoch"), [(0, 0), (199, 0), (200, 1), (9_999, 49)])
@@ -289,18 +288,18 @@ def test_a_fiftieth_of_the_training_is_an_epoch(iteration: int, epoch: int) -> N
     draws = [draw(24, [generator], x.device) for _ in range(2)]
     least = 0.95 ** (epoch + 1)
     kept = [least + (1 - least) * torch.sigmoid(batch.learned(*pair)) for pair in ((x, y), (y, x))]
-    torch.testing.assert_close(align_gtcc(batch, *SETTINGS), gtcc_loss(x, y, *draws, *kept))
+    torch.testing.assert_close(align_gtcc(batch, SETTINGS), gtcc_loss(x, y, *draws, *kept))
 
 
 def test_nothing_is_dropped_where_all_of_a_frame_is_kept() -> None:
     x, y = walk(12, 1, 24), walk(13, 1, 24)
-    everything = SoftmaxSettings(), GtccSettings(keep=1.0)
+    everything = Gtcc(keep=1.0)
     batch = batch_of(x, y)
-    loss = align_gtcc(batch, *everything)
+    loss = align_gtcc(batch, everything)
     for value in batch.learned.parameters():
         nn.init.normal_(value)
-    assert torch.equal(align_gtcc(batch, *everything), loss)
-    assert not torch.equal(align_gtcc(batch, *SETTINGS), loss)
+    assert torch.equal(align_gtcc(batch, everything), loss)
+    assert not torch.equal(align_gtcc(batch, SETTINGS), loss)
 
 
 def test_drop_function_by_hand() -> None:
@@ -327,7 +326,7 @@ def test_finite_at_any_scale(scale: float) -> None:
     x = (scale * walk(18, 1, 12).float()).requires_grad_()
     y = scale * walk(19, 1, 12).float()
     batch = batch_of(x, y)
-    loss = align_gtcc(batch, *SETTINGS)
+    loss = align_gtcc(batch, SETTINGS)
     assert loss.dtype == torch.float32
     assert loss.isfinite().all()
     assert torch.autograd.grad(loss.sum(), x)[0].isfinite().all()

@@ -7,7 +7,7 @@ import pytest
 import torch
 from asot import seeded
 from decoder_task import task
-from hvq import DEAD, Codebook, Convolutions, HvqSettings, _started, learn, quantisation_loss, videos_of
+from hvq import DEAD, Codebook, Convolutions, Hvq, _started, learn, quantisation_loss, videos_of
 
 from rgwot.keysteps.interface import Frames
 
@@ -96,13 +96,13 @@ def test_layers_are_convolutions_with_zeros_beyond_the_ends() -> None:
             h = h + torch.relu(convolved) @ mix.weight[:, :, 0].T + mix.bias
     torch.testing.assert_close(network(x), h)
     # The released sizes.
-    assert (HvqSettings().stages, HvqSettings().layers, HvqSettings().hidden) == (2, 10, 32)
+    assert (Hvq().stages, Hvq().layers, Hvq().hidden) == (2, 10, 32)
 
 
 def test_codes_move_before_vectors_are_replaced_by_them() -> None:
     """The loss of an epoch without learning, and without `Codebook.update`."""
     frames = Frames(task(noise=1.0)[0].x[:96], (48, 48), 2.0)
-    _, (loss,) = learn(frames, 2, HvqSettings(epochs=1, lr=1e-12), np.random.default_rng(0))
+    _, (loss,) = learn(frames, 2, Hvq(epochs=1, lr=1e-12), np.random.default_rng(0))
     normalize, rng, videos = torch.nn.functional.normalize, np.random.default_rng(0), videos_of(frames)
     encoder = seeded(int(rng.integers(2**63)), lambda: Convolutions(16, 32, 10, 2))
     decoder = seeded(
@@ -133,6 +133,6 @@ def test_codes_move_before_vectors_are_replaced_by_them() -> None:
 def test_few_frames_do_not_kill_every_code() -> None:
     # Sixteen frames cannot give eight codes three each; the limit is half of what each may expect.
     frames = Frames(task()[0].x[::12], (4,) * 4, 2.0)
-    learned, _ = learn(frames, 4, HvqSettings(epochs=1), np.random.default_rng(0))
+    learned, _ = learn(frames, 4, Hvq(epochs=1), np.random.default_rng(0))
     assert learned.fine.dead == 4 / 2 / len(learned.fine.codes)
     assert Codebook(torch.eye(2), torch.ones(2), 0.8, 3.0).dead == 3.0

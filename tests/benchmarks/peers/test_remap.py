@@ -11,12 +11,12 @@ import remap
 import torch
 from numpy.typing import NDArray
 from pair_batches import batch_of, pair, plain_inter
-from remap import PartialResult, PartialSettings, chain_laplacian, laplace_kernel, remap_loss
+from remap import Partial, PartialResult, chain_laplacian, laplace_kernel, remap_loss
 from torch import Tensor
-from with_defaults import OT
 
-from rgwot.config.methods import FAMILIES, LOSSES, TransportSettings
-from rgwot.config.settings import build
+from rgwot.blocks import nested
+from rgwot.config.methods import FAMILIES
+from rgwot.embedding.settings import TrainedEncoder
 
 Array = NDArray[np.float64]
 SETTINGS: dict[str, Any] = {
@@ -30,15 +30,13 @@ def costs(seed: int, batch: int, n: int, m: int) -> Tensor:
 
 
 def solve_partial(cost: Tensor, *, virtual: bool, **changes: Any) -> PartialResult:
-    own = {key: changes.pop(key) for key in ("tau_m", "lambda_s", "b") if key in changes}
-    ot = TransportSettings().model_copy(update={**changes, "virtual": "cost" if virtual else "none"})
-    return remap.solve_partial(cost, ot, PartialSettings(**own))
+    settings = Partial().model_copy(update={**changes, "virtual": "cost" if virtual else "none"})
+    return remap.solve_partial(cost, settings)
 
 
 def align_frames_partially(x: Tensor, y: Tensor, **changes: Any) -> Tensor:
     positions = {key: changes.pop(key) for key in ("x_positions", "y_positions") if key in changes}
-    own = {key: changes.pop(key) for key in ("tau_m", "lambda_s", "b") if key in changes}
-    return remap.align_frames_partially(x, y, OT.model_copy(update=changes), PartialSettings(**own), **positions)
+    return remap.align_frames_partially(x, y, Partial().model_copy(update=changes), **positions)
 
 
 def solved(cost: Tensor, **changes: Any) -> PartialResult:
@@ -291,8 +289,7 @@ def test_the_method_is_the_loss_of_its_plan(changes: dict[str, Any]) -> None:
     """Its gradient too: the plan is that of the detached embeddings."""
     batch = batch_of(12)
     batch.x.requires_grad_()
-    settings = build({**FAMILIES["remap"].overrides, **changes}, "test")
-    found = LOSSES[settings.loss.alignment].bound(settings)(batch)
+    found = TrainedEncoder.of(nested({**FAMILIES["remap"].sets, **changes})).loss(batch)
     timed = {"x_positions": batch.x_times / 10, "y_positions": batch.y_times / 10}
     weights = align_frames_partially(batch.x.detach(), batch.y, **(timed if "ot.prior_time" in changes else {}))
     expected = remap_loss(batch.x, batch.y, weights, lambda_c=changes.get("partial.lambda_c", 1.0))

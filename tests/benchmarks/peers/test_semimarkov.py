@@ -9,7 +9,6 @@ import pytest
 from semimarkov import FLOOR, SemiMarkov, best_segmentation, estimate
 from with_defaults import decode_by, predict_by
 
-from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Frames
 from rgwot.timing import runs
 
@@ -69,16 +68,16 @@ def test_steps_in_any_order_and_again_are_found_in_noise() -> None:
     orders = ([0, 1, 2, 3], [2, 0, 3, 1], [0, 1, 0, 3], [3, 1, 2, 0])
     truth = np.concatenate([np.repeat(order, 20) for order in orders])
     x = centres[truth] + 1.0 * rng.normal(size=(len(truth), 32))
-    decoded = decode_by("semimarkov", Frames(x, (80,) * 4, 2.0), 4, Settings(), rng)
+    decoded = decode_by("semimarkov", Frames(x, (80,) * 4, 2.0), 4, {}, rng)
     assert len(set(zip(truth.tolist(), decoded.labels.tolist(), strict=True))) == 4
     assert decoded.facts["semimarkov"]["converged"]
     np.testing.assert_allclose(sorted(decoded.facts["semimarkov"]["mean_durations_s"]), [10.0] * 4)
-    predict = predict_by("semimarkov", decoded, 4, Settings())
+    predict = predict_by("semimarkov", decoded, 4, {})
     np.testing.assert_array_equal(predict(Frames(x[80:160], (80,), 2.0)).labels, decoded.labels[80:160])
 
 
 @pytest.mark.parametrize("K", [1, 3])
 def test_identical_samples_are_one_key_step(K: int) -> None:
-    decoded = decode_by("semimarkov", Frames(np.ones((30, 4)), (20, 10), 2.0), K, Settings(), np.random.default_rng(0))
+    decoded = decode_by("semimarkov", Frames(np.ones((30, 4)), (20, 10), 2.0), K, {}, np.random.default_rng(0))
     assert set(decoded.labels.tolist()) == {0}
     assert estimate(np.ones((3, 4)), [np.zeros(3, dtype=np.int64)], np.ones((1, 4))).variance == FLOOR

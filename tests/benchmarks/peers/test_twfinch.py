@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from twfinch import twfinch
 from with_defaults import decode_by, predict_by
 
-from rgwot.config.settings import Settings
 from rgwot.keysteps.interface import Frames
 
 Array = NDArray[np.float64]
@@ -105,13 +104,13 @@ def test_the_decoder_names_the_same_look_the_same_in_all_videos() -> None:
     orders = ([0, 1, 2, 3], [2, 0, 3, 1], [3, 2, 1, 0])
     truth = np.concatenate([np.repeat(order, 12) for order in orders])
     x = centres[truth] + 0.1 * rng.normal(size=(len(truth), 8))
-    decoded = decode_by("twfinch", Frames(x, (48, 48, 48), 2.0), 4, Settings(), rng)
+    decoded = decode_by("twfinch", Frames(x, (48, 48, 48), 2.0), 4, {}, rng)
     assert len(set(zip(truth.tolist(), decoded.labels.tolist(), strict=True))) == 4
-    predict = predict_by("twfinch", decoded, 4, Settings())
+    predict = predict_by("twfinch", decoded, 4, {})
     np.testing.assert_array_equal(predict(Frames(x[48:96], (48,), 2.0)).labels, decoded.labels[48:96])
 
 
 def test_the_decoder_of_one_video_is_the_method_itself() -> None:
     x = scene(np.random.default_rng(5), (9, 14, 6), noise=0.5)
-    decoded = decode_by("twfinch", Frames(x, (29,), 2.0), 3, Settings(), np.random.default_rng(0))
+    decoded = decode_by("twfinch", Frames(x, (29,), 2.0), 3, {}, np.random.default_rng(0))
     np.testing.assert_array_equal(decoded.labels, twfinch(x, 3))

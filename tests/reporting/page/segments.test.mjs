@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { annotationLines, comingSteps, cutRows, drawnRuns, giveRow, indexAt, isMark, moveBorder, nearerSide, nearestSpan, occurrences, putMark, segmentsOfBars, stepNumbers, tickTimes } from "../../../rgwot/reporting/page/parts/segments.js";
+import { annotationLines, budgetLines, comingSteps, cutRows, drawnRuns, giveRow, indexAt, isMark, lengthsOf, moveBorder, nearerSide, nearestSpan, occurrences, overlaps, putMark, segmentsOfBars, spreadOf, stepNumbers, tickTimes } from "../../../rgwot/reporting/page/parts/segments.js";
 
 const ROWS = [[0, 1000, 1], [1000, 3000, 2], [3000, 6000, 0]];
 
@@ -105,4 +105,21 @@ test("the nearest span holds the position, or is the first of those at the same 
   assert.equal(nearestSpan([[0, 10], [20, 30]], 15), 0);
   assert.equal(nearestSpan([[0, 10], [20, 30]], 40), 1);
   assert.equal(nearestSpan([], 5), -1);
+});
+
+test("times of steps are counted by occurrence, and what is left of a video is the rest", () => {
+  const videos = [{ id: "a", duration: 10, events: [[0, 2, 1], [2, 3, 2], [5, 9, 1]] }, { id: "b,c", duration: 4, events: [[1, 2, 2]] }];
+  assert.deepEqual(lengthsOf(videos, 1), [2, 4]);
+  assert.deepEqual(spreadOf([2, 4]), { n: 2, mean: 3, sd: Math.SQRT2 });
+  assert.deepEqual(spreadOf([2]), { n: 1, mean: 2, sd: null });
+  assert.deepEqual(spreadOf([]), { n: 0, mean: 0, sd: null });
+  assert.deepEqual(budgetLines(videos, [1, 2], (step) => ({ 1: "pour", 2: "" })[step], (text) => (text.includes(",") ? `"${text}"` : text)), [
+    "video,key_step,name,occurrences,seconds,share",
+    "a,1,pour,2,6,0.6", "a,2,,1,1,0.1", "a,0,rest,0,3,0.3",
+    '"b,c",1,pour,0,0,0', '"b,c",2,,1,1,0.25', '"b,c",0,rest,0,3,0.75', "",
+  ]);
+});
+
+test("two segmentations have the time of their common parts in common", () => {
+  assert.deepEqual(overlaps([[0, 2, 1], [2, 4, 2]], [[0, 3, 5], [3, 4, 6]]), [[1, 5, 2], [2, 5, 1], [2, 6, 1]]);
 });

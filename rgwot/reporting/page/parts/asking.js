@@ -1,6 +1,7 @@
 // "What is this?": the page plays the moment from which all other videos learn most, and asks for its step. An answer is a
 // mark in the annotation of the video; then all videos are labelled anew, and what changed is shown.
 
+import { channelsOf } from "./channels.js";
 import { byId, make, spread } from "./dom.js";
 import { labelsOf, setLabels } from "./labels.js";
 import { latest, live } from "./live.js";
@@ -42,8 +43,14 @@ function drawMoment() {
   byId("ask-stage").replaceChildren();
   byId("ask-where").textContent = moment ? `${DATA.videos[moment.video].name}, around ${clock(moment.seconds)}` : "";
   byId("ask-keys").replaceChildren(...keyList(giveAnswer, tellAsking));
-  if (!moment || !sourceOf(moment.video)) return;
+  if (!moment) return;
   const { video, seconds } = moment;
+  if (!sourceOf(video)) {
+    const drawn = channelsOf(video, tellAsking);
+    byId("ask-stage").replaceChildren(drawn.element);
+    drawn.show(seconds);
+    return;
+  }
   const from = Math.max(0, seconds - AROUND_S);
   const till = Math.min(DATA.videos[video].duration, seconds + AROUND_S);
   const made = opened(video, from, true, tellAsking);

@@ -1,6 +1,7 @@
 // Labelling a video while it plays: a key begins a step at the playhead, or marks it. The bar below the video can be
 // zoomed; its borders are dragged.
 
+import { channelsOf } from "./channels.js";
 import { byId, make, offer, spread } from "./dom.js";
 import { annotations, isLabelled, labelsOf, setLabels, undo } from "./labels.js";
 import { keyList, lookOfName, nameFor, startNewName } from "./names.js";
@@ -24,8 +25,8 @@ const here = () => Math.max(0, Math.min(durationOf(stage.video), Math.round(1000
 const tellLabel = (text) => { byId("label-status").textContent = text; };
 
 /** A clock that runs like a player, for features without a video. */
-function clockOf(video) {
-  const element = Object.assign(new EventTarget(), { currentTime: 0, playbackRate: 1, paused: true, ended: false });
+function clockOf(video, seconds) {
+  const element = Object.assign(new EventTarget(), { currentTime: seconds, playbackRate: 1, paused: true, ended: false });
   let timer = 0;
   element.pause = () => { clearInterval(timer); element.paused = true; element.dispatchEvent(new Event("pause")); };
   element.play = async () => {
@@ -44,9 +45,10 @@ function clockOf(video) {
 export function labelVideo(video, seconds = 0) {
   if (stage) release(stage);
   growing = false;
-  stage = sourceOf(video) ? opened(video, seconds, false, tellLabel) : clockOf(video);
+  stage = sourceOf(video) ? opened(video, seconds, false, tellLabel) : clockOf(video, seconds);
   byId("label-video").value = String(video);
-  byId("label-stage").replaceChildren(...(stage.element instanceof Element ? [stage.element] : [make("p", { className: "hint", textContent: "Features without a video." })]));
+  if (!sourceOf(video)) stage.channels = channelsOf(video, tellLabel);
+  byId("label-stage").replaceChildren(stage.channels?.element || stage.element);
   for (const kind of ["timeupdate", "seeked", "pause", "ended"]) stage.element.addEventListener(kind, followPlayhead);
   stage.element.playbackRate = speed;
   drawLabelling();
@@ -156,6 +158,7 @@ function timeAt(clientX) {
 function drawHead() {
   if (!stage) return;
   const share = here() / durationOf(stage.video);
+  stage.channels?.show(here() / 1000);
   byId("label-head").style.left = `${100 * share}%`;
   const scroll = byId("label-scroll");
   const x = share * byId("label-axis").offsetWidth;

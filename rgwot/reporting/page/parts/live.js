@@ -3,11 +3,37 @@
 
 import { block, byId, setBlock } from "./dom.js";
 import { runInWords } from "./running.js";
+import { overlaps, segmentsOfBars } from "./segments.js";
 import { ask, below, MADE, watchServer } from "./server.js";
 import { DATA, state } from "./state.js";
 
 /** Sends "answer" (with the number of the result) when a result is new, and "state" with what the server says of itself. */
 export const live = new EventTarget();
+
+const ANNOTATED_AT_OPENING = Object.keys(DATA.steps).length > 0;
+
+/** Give the steps of an answer the colours of the steps of the first result with which they share most time, one to one. */
+function colourLikeFirst(facts, run, { segments }) {
+  if (run === 0) return;
+  const first = DATA.runs[0];
+  const common = new Map();
+  for (const [video, own] of Object.entries(segments)) {
+    for (const [a, b, seconds] of overlaps(segmentsOfBars(block("run-0").segments[video]), segmentsOfBars(own))) common.set(`${a} ${b}`, (common.get(`${a} ${b}`) || 0) + seconds);
+  }
+  const matched = new Map();
+  for (const [pair] of [...common].sort((one, other) => other[1] - one[1])) {
+    const [a, b] = pair.split(" ").map(Number);
+    if (a && b && !matched.has(b) && ![...matched.values()].includes(a)) matched.set(b, a);
+  }
+  const taken = new Set([...matched.values()].map((step) => first.colour[step]));
+  let next = 1;
+  for (const step of facts.steps) {
+    while (!matched.has(step) && taken.has(next)) next += 1;
+    facts.colour[step] = matched.has(step) ? first.colour[matched.get(step)] : next;
+    taken.add(facts.colour[step]);
+    if (facts.given.length) state.colours.set(step, facts.colour[step]);
+  }
+}
 
 /** Put an answer among the results, in place of the one with its id; returns the number of the result. */
 export function putAnswer({ facts, body, picture, truth, steps, status }) {
@@ -16,16 +42,17 @@ export function putAnswer({ facts, body, picture, truth, steps, status }) {
   DATA.runs[run] = facts;
   setBlock(`run-${run}`, body);
   // Typical frames are those of another answer; the tree does not depend on one.
-  const view = block(`view-${run}`);
+  const view = block(`view-${run}`) || block("view-0");
   setBlock(`view-${run}`, view && { ...view, typical: [] });
   Object.assign(DATA, { truth, steps });
   DATA.videos.forEach((video, at) => [video.status, video.reason] = status[at]);
   state.names.delete(run);
+  if (!ANNOTATED_AT_OPENING) colourLikeFirst(facts, run, body);
   document.querySelector(`.procedure[data-run="${run}"]`)?.remove();
   // The template of the page wrote it, and escaped every text in it; a script in it would not run either.
   const drawn = new DOMParser().parseFromString(picture, "text/html").querySelector(".procedure");
   drawn.dataset.run = String(run);
-  byId("no-procedure").after(drawn);
+  byId("procedure").prepend(drawn);
   return run;
 }
 

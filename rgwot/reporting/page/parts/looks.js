@@ -2,14 +2,17 @@
 
 import { byId, make } from "./dom.js";
 import { ANNOTATED, isTaught, labelOf, matchOf, placeOf, sameStep } from "./results.js";
-import { DATA } from "./state.js";
+import { DATA, state } from "./state.js";
+
+/** An annotated step has its own colour; on a page that was made without annotations, that of what was found, which it names. */
+const annotatedColour = (step) => (ANNOTATED ? step : state.colours.get(step) ?? step);
 
 /** Classes that colour a step: if there are annotations, a colour means the same annotated step everywhere. */
 export function lookOf(run, step) {
   const own = sameStep(run, step);
-  if (own < 0) return lookAt(-own);
+  if (own < 0) return lookAt(annotatedColour(-own));
   // What a method itself calls background is no key step.
-  const index = run < 0 || own === 0 || isTaught(run) ? own : ANNOTATED ? matchOf(run, own) : placeOf(run, own) ?? own;
+  const index = own === 0 ? 0 : run < 0 || isTaught(run) ? annotatedColour(own) : ANNOTATED ? matchOf(run, own) : placeOf(run, own) ?? own;
   if (index === undefined) return ["step", "none"];
   return index === 0 ? ["step", "s0"] : lookAt(index);
 }

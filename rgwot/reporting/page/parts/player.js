@@ -18,16 +18,17 @@ export const sourceOf = (video) => {
 };
 
 /**
- * Open a video at a time: its element, and the `origin`, by which the clock of the file is ahead. Times count from the
- * first frame, which is shown before it plays, wherever the file's own clock starts.
+ * Open a video at a time: its element, the `origin`, by which the clock of the file is ahead, and whether that is known
+ * (`begun`). Times count from the first frame, which is shown before it plays, wherever the file's own clock starts.
  */
 export function opened(video, seconds, play, failed = () => {}) {
   const element = make("video", { controls: true, preload: "auto", muted: false, playsInline: true });
-  const made = { video, element, origin: 0 };
+  const made = { video, element, origin: 0, begun: false };
   let waited = "";
   const start = (_, shown) => {
     if (!element.getAttribute("src")) return;
     made.origin = shown.mediaTime;
+    made.begun = true;
     element.currentTime = made.origin + seconds;
     if (play) element.play().catch(() => {});
   };
@@ -102,6 +103,15 @@ function showPlayer(facts, seconds, content) {
   player.replaceChildren(make("div", { className: "head" }, title, close), content);
   player.hidden = false;
   head(facts, seconds);
+  uncover();
+}
+
+/** Scroll what was clicked out from under the player. */
+function uncover() {
+  const { opener } = state;
+  if (!opener?.isConnected) return;
+  const [own, above] = [opener.getBoundingClientRect(), player.getBoundingClientRect()];
+  if (own.bottom > above.top && own.right > above.left && own.top < above.bottom) window.scrollBy(0, own.bottom - above.top + 12);
 }
 
 function head(facts, seconds) {

@@ -7,11 +7,16 @@ import { DATA, state } from "./state.js";
 export const popup = byId("popup");
 
 /** Show lines beside a point, with the `picture` [video, seconds] if there is one. */
-export function showPopup(lines, x, y, picture = null) {
+export const showPopup = (lines, x, y, picture = null) => present(lines, picture, () => settle(x, y));
+
+/** Show lines beside an element, on the side where they cover least of `others`. */
+export const showPopupBeside = (lines, element, others, picture = null) => present(lines, picture, () => settleBeside(element, others));
+
+function present(lines, picture, settlePopup) {
   const turn = ++state.popupTurn;
   popup.replaceChildren(...lines.map((text) => make("div", { textContent: text })));
   popup.hidden = false;
-  settle(x, y);
+  settlePopup();
   if (!picture) return;
   const [video, seconds] = picture;
   stripOf(video).then((image) => {
@@ -22,7 +27,7 @@ export function showPopup(lines, x, y, picture = null) {
     drawPicture(sharp(canvas, width, height), image, pictureAt(video, seconds), 0, 0, width, height);
     canvas.style.width = `${width}px`;
     popup.prepend(canvas);
-    settle(x, y);
+    settlePopup();
   });
 }
 
@@ -35,6 +40,21 @@ function settle(x, y) {
   const top = window.innerWidth <= 600 ? (y < window.innerHeight / 2 ? last : 4) : below > last ? y - height - 12 : below;
   popup.style.left = `${Math.max(4, left)}px`;
   popup.style.top = `${Math.max(4, top)}px`;
+}
+
+function settleBeside(element, others) {
+  const own = element.getBoundingClientRect();
+  const { width, height } = popup.getBoundingClientRect();
+  const [right, bottom] = [window.innerWidth - width - 4, window.innerHeight - height - 4];
+  const sides = [[own.left, own.bottom + 6], [own.left, own.top - height - 6], [own.right + 6, own.top], [own.left - width - 6, own.top], [right, bottom], [4, bottom]]
+    .map(([left, top]) => [Math.max(4, Math.min(left, right)), Math.max(4, Math.min(top, bottom))]);
+  const common = ([left, top], box) => Math.max(0, Math.min(left + width, box.right) - Math.max(left, box.left)) * Math.max(0, Math.min(top + height, box.bottom) - Math.max(top, box.top));
+  const boxes = others.map((other) => other.getBoundingClientRect());
+  // The card itself is in the way of its own tip, too.
+  const covered = sides.map((side) => boxes.reduce((sum, box) => sum + common(side, box), 2 * common(side, own)));
+  const [left, top] = sides[covered.indexOf(Math.min(...covered))];
+  popup.style.left = `${left}px`;
+  popup.style.top = `${top}px`;
 }
 
 export function hidePopup() {

@@ -1,14 +1,16 @@
 // The tab of the procedure. Python writes its cards, layers and videos; this module adds colours, names, frames and bars,
 // and highlights what a key step needs.
 
+import { drawBudget, startBudget } from "./budget.js";
 import { byId, make, spread } from "./dom.js";
 import { drawPicture, dye, lookOf, pictureAt, sharp, stripOf } from "./looks.js";
 import { playFrom, sourceOf } from "./player.js";
-import { hidePopup, showPopup } from "./popup.js";
+import { hidePopup, showPopup, showPopupBeside } from "./popup.js";
+import { startSift } from "./sift.js";
 import { labelOf, nameOf, namesOf, occurrencesOf, place, segmentsOf, viewOf } from "./results.js";
 import { DATA, state } from "./state.js";
 import { clock, listed } from "./text.js";
-import { bar, ticks, watchBars } from "./videos.js";
+import { bar, numberOfDeviations, ticks, watchBars } from "./videos.js";
 
 const procedures = byId("procedure");
 const SHOTS = 3;
@@ -18,7 +20,6 @@ export function drawProcedure() {
   const run = state.run;
   for (const one of procedures.querySelectorAll(".procedure")) one.hidden = one.dataset.run !== String(run);
   const own = pictureOf(run);
-  byId("no-procedure").hidden = own !== null;
   if (!own) return;
   if (!own.dataset.drawn) prepare(own, run);
   for (const element of own.querySelectorAll(".dye, .shots.colour, .line .seg")) dye(element, lookOf(run, Number(element.closest("[data-step]").dataset.step)));
@@ -33,6 +34,20 @@ export function drawProcedure() {
     element.textContent = name;
     element.title = name;
   }
+  const budget = own.querySelector(".budget[open]");
+  if (budget) drawBudget(budget);
+}
+
+/** Put the lines of the videos that are to be seen into their order; the last ones are folded away. */
+function sortLines(own, seen, filtered) {
+  const [first, rest] = own.querySelectorAll(".lines");
+  const most = Number(own.dataset.most);
+  const lines = new Map([...own.querySelectorAll(".line")].map((line) => [Number(line.dataset.video), line]));
+  const order = seen.filter((video) => lines.has(video));
+  for (const [video, line] of lines) line.hidden = !order.includes(video);
+  for (const video of lines.keys()) if (!order.includes(video)) order.push(video);
+  order.forEach((video, at) => (rest && at >= most ? rest : first).append(lines.get(video)));
+  if (filtered) for (const folded of own.querySelectorAll(".rest")) folded.open = true;
 }
 
 /** Add what does not change while the page is open. */
@@ -56,6 +71,9 @@ function prepare(own, run) {
   }
   const width = lines.length ? lines[0].clientWidth / 3 : 0;
   for (const list of own.querySelectorAll(".lines")) list.prepend(make("li", { className: "scale" }, ticks(longest, width)));
+  startBudget(own);
+  // Without key steps there are no lines.
+  if (lines.length) startSift(own.querySelector(".sift"), numberOfDeviations, (seen, filtered) => sortLines(own, seen, filtered));
   // Short bars have room for numbers alone.
   for (const segment of own.querySelectorAll(".line .seg")) segment.firstElementChild.textContent = segment.dataset.step === "0" ? "" : segment.dataset.step;
 }
@@ -116,14 +134,17 @@ function pointedAt(event, x, y) {
   const frame = event.target.closest("[data-seconds]");
   if (!own) return;
   if (own.querySelector(".layers")) bringOut(own, node);
-  if (frame) showPopup([DATA.videos[frame.dataset.video].name, `at ${clock(Number(frame.dataset.seconds))}`], x, y, [Number(frame.dataset.video), Number(frame.dataset.seconds)]);
-  else if (moment) {
+  if (node) {
+    const cards = [...own.querySelectorAll(".node")].filter((one) => one !== node);
+    const picture = frame && [Number(frame.dataset.video), Number(frame.dataset.seconds)];
+    const lines = [...cardLines(node), ...(frame ? [`${DATA.videos[picture[0]].name} at ${clock(picture[1])}`] : [])];
+    showPopupBeside(lines, node, cards, picture);
+  } else if (moment) {
     const at = Number(moment.closest(".line").dataset.video);
     const [start, end] = [Number(moment.dataset.start), Number(moment.dataset.end)];
     light(moment);
     showPopup([moment.textContent.trim(), end > start ? `${clock(start)} to ${clock(end)}` : `at ${clock(start)}`], x, y, [at, (start + end) / 2]);
-  } else if (node) showPopup(cardLines(node), x, y);
-  else hidePopup();
+  } else hidePopup();
 }
 
 function letGo() {

@@ -3,7 +3,7 @@
 import { byId, make, offer, scrolling, table } from "./dom.js";
 import { ANNOTATED, factsOf, runTitle } from "./results.js";
 import { DATA, state } from "./state.js";
-import { plural, score } from "./text.js";
+import { listed, plural, score } from "./text.js";
 
 const METRIC_NAMES = { f1: "F1", iou: "IoU", precision: "Precision", recall: "Recall", order_distance: "Order distance (lower is better)" };
 const FIGURES = { embedding: "its embeddings in the plane", plan: "the transport between two of its videos" };
@@ -81,11 +81,15 @@ export function drawTraining() {
   const links = Object.entries(factsOf(state.run).figures).map(([name, href]) => make("a", { href, textContent: FIGURES[name] }));
   byId("figures").hidden = links.length === 0;
   byId("figures").replaceChildren("Figures of this result: ", ...links.flatMap((link, at) => (at ? [", ", link] : [link])));
-  const headings = [...new Set(DATA.runs.flatMap(({ soundness }) => Object.keys(soundness)))].sort((a, b) => (a === "Notes") - (b === "Notes"));
+  const headings = [...new Set(DATA.runs.flatMap(({ soundness }) => Object.keys(soundness)))].filter((heading) => heading !== "Notes");
   const rows = DATA.runs.map(({ soundness }, run) => make("tr", {},
     make("th", { scope: "row", textContent: runTitle(run) }),
-    ...headings.map((heading) => make("td", { className: heading === "Notes" ? "wrap text" : "text", textContent: soundness[heading] || "" }))));
+    ...headings.map((heading) => make("td", { className: "text", textContent: soundness[heading] || "" }))));
   byId("soundness").replaceChildren(table("Collapse", ["Result", ...headings], rows));
+  // What holds for several results is said once.
+  const notes = new Map();
+  DATA.runs.forEach(({ soundness: { Notes: note } }, run) => { if (note) notes.set(note, [...(notes.get(note) || []), runTitle(run)]); });
+  byId("soundness-notes").replaceChildren(...[...notes].map(([note, titles]) => make("p", { className: "hint", textContent: `${listed(titles)}: ${note}` })));
   const words = byId("curve-words");
   if (!words) return;
   const ends = DATA.curves.map(({ method, seed, loss }) => `${method}, seed ${seed}: loss ${loss[0].toPrecision(3)} at first, ${loss[loss.length - 1].toPrecision(3)} in the end`);

@@ -67,6 +67,33 @@ export function tickTimes(duration, most) {
   return [step, Array.from({ length: Math.floor((0.97 * duration) / step) + 1 }, (_, n) => n * step)];
 }
 
+/** The times that the segments of two segmentations of a video have in common, as [step, other step, seconds]. */
+export const overlaps = (segments, others) => segments.flatMap(([start, end, step]) => others
+  .map(([from, to, other]) => [step, other, Math.min(end, to) - Math.max(start, from)]).filter(([, , seconds]) => seconds > 0));
+
+/** The lengths in seconds of all occurrences of a step in videos with `events` [start, end, step]. */
+export const lengthsOf = (videos, step) => videos.flatMap(({ events }) => events.filter((event) => event[2] === step).map(([start, end]) => end - start));
+
+/** Number, mean and standard deviation (n - 1) of values; the latter is null for fewer than two. */
+export function spreadOf(values) {
+  const n = values.length;
+  const mean = n ? values.reduce((sum, value) => sum + value, 0) / n : 0;
+  const sd = n > 1 ? Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1)) : null;
+  return { n, mean, sd };
+}
+
+/** The times of videos as lines of a table: a row per video and step, and one for the rest, which is key step 0. */
+export function budgetLines(videos, steps, nameOfStep, field) {
+  const lines = videos.flatMap((video) => {
+    const own = steps.map((step) => lengthsOf([video], step));
+    const sums = own.map((lengths) => lengths.reduce((sum, length) => sum + length, 0));
+    const rest = Math.max(0, video.duration - sums.reduce((sum, one) => sum + one, 0));
+    return [...steps.map((step, at) => [step, nameOfStep(step), own[at].length, sums[at]]), [0, "rest", 0, rest]]
+      .map(([step, name, n, sum]) => `${field(video.id)},${step},${name},${n},${Number(sum.toFixed(3))},${Number((sum / video.duration).toFixed(4))}`);
+  });
+  return ["video,key_step,name,occurrences,seconds,share", ...lines, ""];
+}
+
 export const isMark = ([start, end]) => start === end;
 
 /** Put a mark at a time, in place of one that is there, and of the mark at `index`. */

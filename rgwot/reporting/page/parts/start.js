@@ -5,6 +5,8 @@ import { pauseAsking, showAsking, startAsking } from "./asking.js";
 import { drawComparison, startComparison } from "./compare.js";
 import { byId, make, offer } from "./dom.js";
 import { drawEditing, startEditing } from "./editing.js";
+import { closeExamples } from "./examples.js";
+import { startGrouping } from "./grouping.js";
 import { drawGroups, startGroups } from "./groups.js";
 import { pauseLabelling, showLabelling, startLabelling } from "./labelling.js";
 import { live, startLive } from "./live.js";
@@ -12,7 +14,7 @@ import { dye, lookOf } from "./looks.js";
 import { player, stopPlayer } from "./player.js";
 import { hidePopup, popup } from "./popup.js";
 import { drawProcedure } from "./procedure.js";
-import { ANNOTATED, downloadNames, factsOf, forgetTyped, runTitle } from "./results.js";
+import { ANNOTATED, downloadNames, factsOf, forgetTyped, runTitle, viewOf } from "./results.js";
 import { startSaving } from "./saving.js";
 import { drawScores, drawTraining, startScores } from "./scores.js";
 import { MADE, tell } from "./server.js";
@@ -35,8 +37,18 @@ const VIEWS = {
 const OF_WINDOW = ["label", "ask"];
 const tabs = [...document.querySelectorAll('[role="tab"]')].filter((tab) => MADE || !OF_WINDOW.includes(tab.getAttribute("aria-controls")));
 
-function show(view, focus = false) {
+/** The views that have something to show for the chosen result. */
+const EMPTY = {
+  procedure: () => !document.querySelector(`.procedure[data-run="${state.run}"]`),
+  steps: () => factsOf(state.run).kind === "trivial",
+  tree: () => !viewOf(state.run)?.tree,
+};
+const isEmpty = (view) => Boolean(EMPTY[view]?.());
+
+function show(wanted, focus = false) {
+  const view = isEmpty(wanted) ? tabs.map((tab) => tab.getAttribute("aria-controls")).find((one) => !isEmpty(one)) : wanted;
   for (const tab of tabs) {
+    tab.hidden = isEmpty(tab.getAttribute("aria-controls"));
     const own = tab.getAttribute("aria-controls") === view;
     tab.setAttribute("aria-selected", String(own));
     tab.tabIndex = own ? 0 : -1;
@@ -46,6 +58,7 @@ function show(view, focus = false) {
   state.view = view;
   pauseLabelling();
   pauseAsking();
+  closeExamples();
   hidePopup();
   if (state.drawn.has(view) && !OF_WINDOW.includes(view)) return;
   state.drawn.add(view);
@@ -72,9 +85,7 @@ function chooseRun(run) {
 function drawSummary() {
   const count = (status) => DATA.videos.filter((video) => video.status === status).length;
   const parts = [plural(DATA.videos.length - count("skipped"), "video")];
-  if (ANNOTATED) parts.push(`${count("ok")} annotated`, plural(Object.keys(DATA.steps).length, "annotated step"));
-  else parts.push("no annotation, so no scores and no ground truth");
-  parts.push(plural(DATA.runs.length, "result"));
+  parts.push(ANNOTATED ? `${count("ok")} annotated` : "none annotated", plural(DATA.runs.length, "result"));
   byId("summary").textContent = parts.join(", ");
   const notices = DATA.notices.concat(DATA.videos.filter((video) => video.status === "skipped").map((video) => `Left out: ${video.name}: ${video.reason}`));
   for (const facts of DATA.runs) {
@@ -83,11 +94,8 @@ function drawSummary() {
   const shownNotices = notices.slice(0, 20).map((text) => make("p", { className: "notice", textContent: text }));
   if (notices.length > 20) shownNotices.push(make("p", { className: "notice", textContent: `and ${notices.length - 20} more` }));
   byId("notices").replaceChildren(...shownNotices);
-  if (DATA.next) {
-    const { sentence, command } = DATA.next;
-    byId("next").replaceChildren(`${sentence}, here under Videos, or in ELAN after `, make("code", { textContent: command }));
-    byId("about-next").hidden = false;
-  }
+  byId("about-next").hidden = !DATA.next;
+  if (DATA.next) byId("next").textContent = `${DATA.next.sentence}, here under ${MADE ? "Label" : "Videos"}.`;
   byId("made").textContent = MADE ? `rgwot ${DATA.version}` : `Made by rgwot ${DATA.version}. Everything shown is in this file; only the videos are read, from their folder.`;
 }
 
@@ -96,6 +104,9 @@ function drawVerdict() {
   byId("warnings").replaceChildren(...facts.warnings.map((text) => make("p", { className: "notice", textContent: text })));
   byId("taught").textContent = facts.taught || "";
   byId("taught").hidden = !facts.taught;
+  const commands = [["Open the videos to annotate next in ELAN", DATA.next?.command || ""], ...(facts.another ? [facts.another.split(": ")] : [])].filter(([, command]) => command);
+  byId("commands").replaceChildren(...commands.map(([words, command]) => make("li", {}, `${words}: `, make("code", { textContent: command }))));
+  byId("about-commands").hidden = !commands.length;
   const doubts = byId("warnings").childElementCount + byId("notices").childElementCount;
   byId("doubts").textContent = doubts ? `(${doubts})` : "";
   byId("about-trust").hidden = !doubts;
@@ -118,11 +129,12 @@ function unfold() {
 
 window.addEventListener("beforeprint", unfold);
 document.querySelector('[role="tablist"]').addEventListener("keydown", (event) => {
-  const at = tabs.findIndex((tab) => tab.getAttribute("aria-selected") === "true");
-  const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
+  const seen = tabs.filter((tab) => !tab.hidden);
+  const at = seen.findIndex((tab) => tab.getAttribute("aria-selected") === "true");
+  const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: seen.length - 1 }[event.key];
   if (to === undefined) return;
   event.preventDefault();
-  show(tabs[(to + tabs.length) % tabs.length].getAttribute("aria-controls"), true);
+  show(seen[(to + seen.length) % seen.length].getAttribute("aria-controls"), true);
 });
 for (const tab of tabs) tab.addEventListener("click", () => show(tab.getAttribute("aria-controls")));
 document.addEventListener("keydown", (event) => {
@@ -131,7 +143,12 @@ document.addEventListener("keydown", (event) => {
   else if (!player.hidden) stopPlayer();
 });
 window.addEventListener("scroll", hidePopup, { passive: true });
-const offerRuns = () => offer(byId("run"), DATA.runs.map((facts, run) => [run, `${runTitle(run)}${facts.collapsed ? " (collapsed)" : ""}`]));
+/** Trivial results are compared under Scores alone, unless there are no others. */
+function offerRuns() {
+  const all = DATA.runs.map((facts, run) => [facts, run]);
+  const worth = all.filter(([{ kind }]) => kind !== "trivial");
+  offer(byId("run"), (worth.length ? worth : all).map(([facts, run]) => [run, `${runTitle(run)}${facts.collapsed ? " (collapsed)" : ""}`]));
+}
 offerRuns();
 byId("run").addEventListener("change", () => chooseRun(Number(byId("run").value)));
 byId("bars").addEventListener("change", () => { state.drawn.delete("videos"); show(state.view); });
@@ -171,6 +188,7 @@ byId("newer").addEventListener("click", () => location.reload());
 startSaving();
 startLabelling();
 startAsking();
+startGrouping();
 startLive();
 drawSummary();
 drawVerdict();

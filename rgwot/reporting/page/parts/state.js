@@ -15,6 +15,8 @@ export const state = {
   /** The names of each result as they are in this browser, and the edited segments of its videos. */
   names: new Map(),
   edits: new Map(),
+  /** In the window, the places of annotated steps among the colours, if the page was made without annotations. */
+  colours: new Map(),
   /** In the window, the annotations that were changed since the page was opened, and the changes, for undo and redo. */
   labels: new Map(),
   done: [],

@@ -1,10 +1,11 @@
 // The tab of key steps: rows of typical frames with a field for a name, and the orders in which key steps come.
 
 import { byId, make, table } from "./dom.js";
+import { closeExamples, examplesOf, playExamples } from "./examples.js";
 import { chip, chips } from "./looks.js";
 import { playFrom } from "./player.js";
 import { shot, shotsOf, typicalOf } from "./procedure.js";
-import { ANNOTATED, LONGEST_NAME, bodyOf, factsOf, hasBackground, inOrder, isTaught, matchInWords, nameOf, occurrencesOf, place, rename, runTitle, stepsOf, viewOf } from "./results.js";
+import { ANNOTATED, LONGEST_NAME, bodyOf, hasBackground, inOrder, isTaught, matchInWords, nameOf, occurrencesOf, place, rename, runTitle, stepsOf, viewOf } from "./results.js";
 import { stepNumbers } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { clock, percent, plural } from "./text.js";
@@ -14,10 +15,7 @@ const MANY_PROCEDURES = 20;
 export function drawSteps() {
   const run = state.run;
   const rows = byId("rows");
-  if (factsOf(run).kind === "trivial") {
-    rows.replaceChildren(make("p", { textContent: "This is a trivial baseline: it does not look at the videos, so its key steps need no names." }));
-    return;
-  }
+  closeExamples();
   const view = viewOf(run);
   const note = view ? null : make("p", {
     className: "notice",
@@ -61,11 +59,15 @@ function stepRow(run, step, view, numbers) {
     ANNOTATED && !isTaught(run) ? matchInWords(run, step) : "",
   ].filter(Boolean).join(", ");
   const frames = view ? typicalOf(run, step) : [];
-  return make("article", { className: "keystep", data: { step: String(step) } },
-    make("div", { className: "head" }, make("h3", { textContent: `Key step ${step}` }), tag, input),
+  const examples = examplesOf(run, step).length;
+  const all = make("button", { type: "button", className: "play", textContent: "Play all side by side" });
+  const row = make("article", { className: "keystep", data: { step: String(step) } },
+    make("div", { className: "head" }, make("h3", { textContent: `Key step ${step}` }), tag, input, examples ? all : null),
     make("p", { className: "hint", textContent: told }),
     frames.length ? make("div", { className: "frames" }, ...frames.map((frame) => typicalFrame(frame))) : null,
   );
+  all.addEventListener("click", () => playExamples(run, step, row));
+  return row;
 }
 
 function typicalFrame(frame) {
@@ -87,8 +89,7 @@ function frameButton(at, name, seconds, picture) {
 
 export function drawOrders() {
   const run = state.run;
-  const trivial = factsOf(run).kind === "trivial";
-  const parts = trivial ? [] : [procedureTable(`Found: ${runTitle(run)}`, run, bodyOf(run).procedures)];
+  const parts = [procedureTable(`Found: ${runTitle(run)}`, run, bodyOf(run).procedures)];
   if (DATA.true_procedures.length) parts.push(procedureTable("Annotated", -1, DATA.true_procedures));
   byId("procedures").replaceChildren(...parts);
 }

@@ -16,6 +16,8 @@ export const when = (start, end, digits) => (start === end ? `marked at ${clock(
 
 /** A typed name in one line. */
 export const oneLine = (text) => text.replace(/\p{Cc}+/gu, " ").trim();
+/** Seconds with one digit, and from 100 s on without. */
+export const seconds = (s) => (s < 99.95 ? s.toFixed(1) : String(Math.round(s)));
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
 /** A score in percent, without the sign. */
 export const score = (value) => (100 * value).toFixed(1);

@@ -18,16 +18,8 @@ const SETTLED_MS = 300;
 const lookOfCut = (step) => lookAt(step, 8);
 
 export function drawTree() {
-  const view = viewOf(state.run);
-  const own = view && view.tree;
-  for (const id of ["tree-controls", "dendrogram", "cut-bars", "cut-next", "cut-words"]) byId(id).hidden = !own;
-  byId("no-tree").hidden = Boolean(own);
-  if (!own) {
-    byId("no-tree").textContent = factsOf(state.run).kind === "trivial"
-      ? "A trivial baseline has no embedding to make a tree of."
-      : "The tree is shown for the first seed of a method.";
-    return;
-  }
+  // Without a tree, the tab is hidden.
+  const own = viewOf(state.run).tree;
   const n = own.leaves.length;
   if (state.cut.run !== state.run) {
     state.cut.run = state.run;

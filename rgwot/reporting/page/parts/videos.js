@@ -6,6 +6,7 @@ import { byId, make, spread } from "./dom.js";
 import { isEdited, shownOf } from "./edits.js";
 import { chip, chips, colourOf, drawPicture, dye, lookOf, sharp, stripOf } from "./looks.js";
 import { playFrom } from "./player.js";
+import { startSift } from "./sift.js";
 import { hidePopup, showPopup } from "./popup.js";
 import { ANNOTATED, bodyOf, factsOf, fullLabel, hasBackground, inOrder, isTaught, labelOf, matchInWords, matchOf, nameOf, occurrencesOf, runTitle, sameStep, segmentsOf, stepsOf } from "./results.js";
 import { comingSteps, drawnRuns, indexAt, isMark, nearestSpan, tickTimes } from "./segments.js";
@@ -30,9 +31,17 @@ export function makeCards() {
     "article", { className: "card", data: { video: String(at) }, aria: { label: video.name } },
     heading(at),
   )));
+  startSift(byId("sift-videos"), numberOfDeviations, (seen) => {
+    const own = new Map([...cards.children].map((card) => [Number(card.dataset.video), card]));
+    for (const [video, card] of own) card.hidden = !seen.includes(video);
+    for (const video of seen) if (own.has(video)) cards.append(own.get(video));
+  }, "study");
   refreshCards();
   decodeAhead(0);
 }
+
+/** How many deviations of a video are not doubtful, as the line of the video in the first tab says. */
+export const numberOfDeviations = (video) => Number(document.querySelector(`.procedure[data-run="${state.run}"] .line[data-video="${video}"]`)?.dataset.number || 0);
 
 /** The name of a video, and whether the chosen result learned from its annotation. */
 function heading(at) {
@@ -56,7 +65,7 @@ export function refreshCards() {
     clear(card, null);
     near.observe(card);
   }
-  const first = cards.firstElementChild;
+  const first = cards.querySelector(".card:not([hidden])");
   if (!first) return;
   // Cards that have not been seen yet are as high as the first one, so that the page does not grow while it is read.
   fill(first);
@@ -84,7 +93,7 @@ export function fill(card) {
   const order = comingSteps(steps, bodyOf(state.run).orders[at] || []);
   const truth = DATA.truth[at].length ? [-1] : [];
   const axis = make("div", { className: "axis" }, strip(at));
-  for (const run of [...truth, ...drawnRuns(DATA.runs, state.run, byId("bars").value)]) {
+  for (const run of [...truth, ...drawnRuns(DATA.runs, state.run, byId("bars").value).filter((one) => one === state.run || factsOf(one).kind !== "trivial")]) {
     const own = run === state.run;
     axis.append(make("div", { className: "label", textContent: run < 0 ? "ground truth" : `${runTitle(run)}${own && edited ? ", edited" : ""}` }), bar(at, run, own ? rows : null));
   }

@@ -1,0 +1,74 @@
+"""Channels of features for a page without a video, which draws some of them around a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rgwot import paths
+from rgwot.features.store import open_store
+from rgwot.paths import RESULTS
+from rgwot.runtime.errors import RgwotError
+
+#: Channels that are chosen if nobody chooses, and most that a page may choose.
+FEW, MOST = 4, 12
+#: Most points of a channel; longer ones are thinned evenly.
+POINTS = 6000
+
+
+def channels(dataset: str, task: str, video: str, chosen: Sequence[int] = ()) -> dict[str, Any]:
+    """Return channels of a video's features as a page draws them.
+
+    Parameters
+    ----------
+    dataset, task, video
+        Ids; the features are those of the study in the current folder.
+    chosen
+        Numbers of the channels, from 0. Without any, those that stand out most from their own jitter (`telling`).
+
+    Returns
+    -------
+    dict
+        ``names`` of all channels, the numbers that are ``chosen``, ``time_s`` (T,) and for each channel its ``values``
+        (T,).
+
+    Raises
+    ------
+    RgwotError
+        If there are no features yet, they are maps and not vectors, or a number is no channel.
+    """
+    path = paths.at(paths.FEATURES, Path(RESULTS), dataset=dataset, task=task, video=video)
+    store = open_store(path)
+    frames, count, height, width = store.shape
+    if not frames or (height, width) != (1, 1):
+        raise RgwotError(f"{path}: no channels to draw; expected features that are a vector at each time")
+    if len(chosen) > MOST or not all(0 <= one < count for one in chosen):
+        raise RgwotError(f"channels: found {list(chosen)}, expected up to {MOST} numbers from 0 to {count - 1}")
+    at = np.arange(0, frames, -(-frames // POINTS))
+    values = store.frames(at).reshape(len(at), count).astype(np.float64)
+    numbers = list(dict.fromkeys(chosen)) or telling(values)
+    return {
+        "names": store.columns.splitlines() or [f"channel {one}" for one in range(count)],
+        "chosen": numbers,
+        "time_s": np.round(store.time_s[at], 3).tolist(),
+        "values": [[float(f"{value:.4g}") for value in values[:, one]] for one in numbers],
+    }
+
+
+def telling(values: NDArray[np.float64]) -> list[int]:
+    """Return the `FEW` channels (T, C) that stand out most: of largest variance by mean squared successive difference.
+
+    The ratio does not depend on the unit of a channel. It is near 1/2 for noise, and large for what changes slowly.
+
+    >>> time = np.arange(100.0)
+    >>> telling(np.stack([time % 2, np.sin(time / 9), 0 * time], axis=1))
+    [1, 0]
+    """
+    jitter = np.square(np.diff(values, axis=0)).mean(axis=0) if len(values) > 1 else np.zeros(values.shape[1])
+    ratio = np.divide(values.var(axis=0), jitter, out=np.zeros_like(jitter), where=jitter > 0)
+    best = np.argsort(-ratio, kind="stable")[:FEW]
+    return [int(one) for one in best if ratio[one] > 0]
