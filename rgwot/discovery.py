@@ -32,6 +32,7 @@ from rgwot.result import Discovery, Made, with_doubts
 from rgwot.runtime.errors import RgwotError, extras
 from rgwot.runtime.limits import check_device, threads_kept
 from rgwot.runtime.progress import progress_shown
+from rgwot.runtime.threads import threads
 from rgwot.stages.decode import check_labels
 from rgwot.stages.embed import embedded_task, embedder
 
@@ -52,6 +53,7 @@ def discover(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     seed: int = 0,
     device: str = "auto",
+    n_jobs: int | None = None,
     progress: bool = True,
 ) -> Discovery:
     """Find the key steps of a task and their order from the features of its videos.
@@ -106,7 +108,9 @@ def discover(
         Seed of all random draws, at least 0.
     device
         The device of an encoder: ``auto``, ``cpu`` or ``cuda``; another word is refused for every method.
-
+    n_jobs
+        Number of threads in which ``consensus`` segments, as in scikit-learn: -1 for all processors, by default one.
+        The result does not depend on it.
     progress
         Whether to show the progress of long work: a bar on a terminal or in a notebook, elsewhere a line in the log
         (level INFO) every ten seconds.
@@ -182,7 +186,7 @@ def discover(
     if isinstance(rule, Clustering):
         samples = sum(len(video) for video in videos if video.video not in held_out)
         check_number(resolved_K(rule.K), rule.surplus, samples)
-    with progress_shown(progress):
+    with progress_shown(progress), threads(n_jobs):
         embedded, embed, model = _embedded(run, embedding, videos, held_out, device)
         embedded = replace(embedded, videos=without_missing(embedded.videos, handed.missing))
         made = Made(list(features), videos, embedded, embed, model, settings, tuple(doubts))

@@ -38,7 +38,8 @@ class ProcedureLearner(TransformerMixin, ClusterMixin, BaseEstimator):  # type: 
         The ``seed`` of `rgwot.discover`, or a `numpy.random.RandomState` that draws it; None draws it from NumPy's
         global state.
     n_jobs
-        Number of processes in which other videos are labelled, as in scikit-learn.
+        Number of threads that find the key steps, and of processes in which other videos are labelled, as in
+        scikit-learn.
 
     Attributes
     ----------
@@ -107,7 +108,6 @@ class ProcedureLearner(TransformerMixin, ClusterMixin, BaseEstimator):  # type: 
             As `rgwot.discover`.
         """
         about = self.get_params(deep=False)
-        del about["n_jobs"]
         seed = about.pop("random_state")
         if seed is None or isinstance(seed, RandomState):
             seed = int(check_random_state(seed).randint(2**31 - 1))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ from rgwot.keysteps.ordering import order_information
 from rgwot.keysteps.settings import Consensus, MeanfieldSettings
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import with_progress
+from rgwot.runtime.threads import in_threads
 from rgwot.timing import thinned
 
 log = logging.getLogger(__name__)
@@ -211,20 +213,25 @@ def refine(frames: Frames, memberships: Array, rounds: int) -> tuple[Array, Clas
     components = Components.fit(context, int(frames.place > 0))
     z = components.apply(context)
     fold = np.repeat(np.arange(V) % FOLDS, frames.lengths)
-    refined, others = memberships, np.zeros_like(memberships)
+    parts, refined, others = np.unique(fold), memberships, np.zeros_like(memberships)
     for _ in range(rounds if V > 1 else 0):
         labels = refined.argmax(axis=1)
-        for part in np.unique(fold):
-            in_part, others_rows = fold == part, fold != part
-            p = Classifier.fit(z[others_rows], labels[others_rows], K).probabilities(z[in_part])
-            # For classes that no other video has, only the segmentation counts.
-            absent = np.bincount(labels[others_rows], minlength=K) == 0
-            alone = memberships[np.ix_(in_part, absent)]
-            p *= 1 - alone.sum(axis=1, keepdims=True)
-            p[:, absent] = alone
-            others[in_part] = p
+        for part, p in zip(parts, in_threads(partial(_of_others, z, memberships, labels, fold), parts), strict=True):
+            others[fold == part] = p
         refined = together(memberships, others, frames.lengths)
     return refined, components.undone(Classifier.fit(z, refined.argmax(axis=1), K))
+
+
+def _of_others(z: Array, memberships: Array, labels: NDArray[np.int64], fold: NDArray[np.int64], part: int) -> Array:
+    """Return the probabilities (n, K) of the samples of a fold, by a classifier of the labels of the others."""
+    K, in_part, others = memberships.shape[1], fold == part, fold != part
+    p = Classifier.fit(z[others], labels[others], K).probabilities(z[in_part])
+    # For classes that no other video has, only the segmentation counts.
+    absent = np.bincount(labels[others], minlength=K) == 0
+    alone = memberships[np.ix_(in_part, absent)]
+    p *= 1 - alone.sum(axis=1, keepdims=True)
+    p[:, absent] = alone
+    return p
 
 
 POOLS = 7
@@ -232,6 +239,9 @@ POOLS = 7
 
 AT_ONCE: dict[str, Any] = {"max_iterations": 1, "inner": 2}
 """Changed settings of the segmentations that label many videos at once; they need not converge."""
+
+INNER = 2
+"""Updates of the memberships per update of the centres in each segmentation of a pool."""
 
 MEMBERSHIP_FLOOR = 0.2
 """Components of the memberships below this share of the largest variance are dropped: few segmentations have them."""
@@ -417,10 +427,15 @@ def _pool(
 ) -> _Pool:
     """Segment the samples from many starts, the blocks of the embedding in turn."""
     # One start and few rounds are enough, because a single one of many segmentations need not be good, nor finished.
-    changes = {"restarts": 1, "max_iterations": consensus.rounds, "epsilon": consensus.epsilon}
+    changes = {"restarts": 1, "inner": INNER, "max_iterations": consensus.rounds, "epsilon": consensus.epsilon}
     quick = chain.model_copy(update=changes)
     views = blocks_of(frames, consensus.blocks)
-    members = [segment(views[i % len(views)], frames.lengths, K, quick, generator) for i in range(consensus.partitions)]
+
+    def member(numbered: tuple[int, np.random.Generator]) -> MeanField:
+        number, own = numbered
+        return segment(views[number % len(views)], frames.lengths, K, quick, own)
+
+    members = in_threads(member, enumerate(generator.spawn(consensus.partitions)))
     shares = [member.shares for member in members]
     memberships = side_by_side([member.memberships for member in members], shares)
     whitening = fit_whitening([memberships], consensus.D, MEMBERSHIP_FLOOR)
@@ -443,7 +458,7 @@ def _best(
     def cost(field: MeanField) -> float:
         return float(field.energies[-1]) / len(x) - consensus.order * order_information(field.labels, lengths)
 
-    return min((segment(x, lengths, K, single, generator) for _ in range(starts)), key=cost)
+    return min(in_threads(lambda own: segment(x, lengths, K, single, own), generator.spawn(starts)), key=cost)
 
 
 def _widened(columns: NDArray[Any], width: int) -> NDArray[Any]:

@@ -18,7 +18,11 @@ from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
 from rgwot.keysteps import collapse
 from rgwot.keysteps.evidence import appearance, usual_samples, without_lookalikes
 from rgwot.keysteps.extended import (
+    HINT,
+    KEPT_SHARE,
+    NEAR,
     NUMBERS,
+    ONE_ORDER,
     SAME_ORDER,
     choose_share,
     explained_share,
@@ -54,8 +58,8 @@ MOST = 0.5
 SAME = 0.6
 """Two seeds disagree if the adjusted Rand index of their labels is below this."""
 
-NEAR = 0.02
-"""The choice of the weight of time is doubtful if the concordance is within this share of its threshold."""
+COMPETE = 0.1
+"""Two answers compete if they differ in a larger share of the samples."""
 
 NAMED = 3
 """A warning names this many videos, and counts the others."""
@@ -110,6 +114,36 @@ def doubts(
     return [text for text in (*warnings, _of_time(time or {}), scales_differ(scales or 1.0)) if text]
 
 
+UNUSUAL = 3.0
+"""A recording is named if it is this many times as long as the median, or if the median is this many times as long."""
+
+
+def unusual_lengths(durations_s: Mapping[str, float]) -> list[str]:
+    """Return warnings that name the recordings far longer or shorter than the median of at least four, by seconds.
+
+    >>> unusual_lengths({"a": 60.0, "b": 64.0, "c": 66.0, "d": 264.0})
+    ['1 of 4 videos is far longer than the others (median 65 s): d 264 s; check that it shows the task alone']
+    """
+    if len(durations_s) < 4:
+        return []
+    usual, found = float(np.median(list(durations_s.values()))), []
+    for word in ("longer", "shorter"):
+        named = [
+            f"{readable(video)} {seconds:.3g} s"
+            for video, seconds in durations_s.items()
+            if (seconds >= UNUSUAL * usual if word == "longer" else UNUSUAL * seconds <= usual)
+        ]
+        if named:
+            more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+            one = len(named) == 1
+            found.append(
+                f"{len(named)} of {len(durations_s)} videos {'is' if one else 'are'} far {word} than the others "
+                f"(median {usual:.3g} s): {', '.join(named[:NAMED])}{more}; check that "
+                f"{'it shows' if one else 'they show'} the {'task alone' if word == 'longer' else 'whole task'}"
+            )
+    return found
+
+
 def seeds_differ(who: str, agreement: float) -> str:
     """Return the warning that two seeds, called ``who``, have a small adjusted Rand index."""
     # Round down, so that a value below the threshold never prints as the threshold.
@@ -121,12 +155,18 @@ def seeds_differ(who: str, agreement: float) -> str:
 
 
 def _of_time(choice: Mapping[str, Any]) -> str:
-    """Return a warning if the choice of the weight of time was doubtful, otherwise an empty text."""
-    if "concordance" not in choice or abs(choice["concordance"] - SAME_ORDER) > NEAR * SAME_ORDER:
+    """Return a warning if another weight of time was nearly chosen and gives another answer, or an empty text."""
+    if choice.get("differ", 0.0) <= COMPETE:
         return ""
+    limits = {"concordance": SAME_ORDER, "kept": KEPT_SHARE}
+    near = [name for name, limit in limits.items() if abs(choice[name] - limit) <= NEAR * limit]
+    if not near:
+        return ""
+    other = HINT if choice["chosen"] == ONE_ORDER else ONE_ORDER
+    measured = ", ".join(f"{name} {choice[name]:.3g}, limit {limits[name]:g}" for name in near)
     return (
-        f"decode.time: auto chose {choice['chosen']:g}, but only just: the concordance of videos is "
-        f"{choice['concordance']:.3g}, and the threshold is {SAME_ORDER:g}; another seed may choose another weight"
+        f"two answers compete: decode.time: auto chose {choice['chosen']:g}, {other:g} is supported almost equally "
+        f"({measured}) and gives {choice['differ']:.0%} of the samples another key step; compare decode.time={other:g}"
     )
 
 
@@ -280,6 +320,7 @@ def _diagnostics(
         lengths,
         len(set(np.concatenate(list(steps.values())).tolist()) - {0}) if labels_given is None else None,
     )
+    warnings += unusual_lengths({name: video.duration_s for name, video in task.videos.items()})
     if "instead_of" in facts.get("graph_cut", {}):
         warnings.append(INSTEAD)
     videos = collapse.combine([one.cause for name, one in single.items() if not task.held_out or name in task.held_out])

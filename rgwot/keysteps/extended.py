@@ -1,8 +1,9 @@
 """Extensions of any decoder: time (methods 5.5), the choice of its weight (5.7), and surplus clusters (5.6).
 
 If `decode.time` is ``auto``, samples are first labelled without time. If the labels have the same order in all videos,
-time has half of the squared length of embeddings, and the videos are aligned to measure it; otherwise its weight is
-only a hint. The mean field makes these labels for every decoder: it takes a fraction of a second.
+and explain the samples hardly worse once time has half of the squared length of embeddings, it has this weight, and the
+videos are aligned to measure it; otherwise its weight is only a hint. The mean field makes these labels for every
+decoder: it takes a fraction of a second.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from rgwot.keysteps.interface import (
 from rgwot.keysteps.ordering import concordance
 from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.keysteps.warping import evenly_spaced, warp
+from rgwot.runtime.threads import in_threads
 from rgwot.timing import thinned
 
 HINT = 0.03
@@ -42,6 +44,13 @@ ONE_ORDER = 0.5
 SAME_ORDER = 0.47
 """Videos have one order from this concordance on, with labels made without time. It lies in the middle between tasks
 that gain from common time and tasks that lose (benchmarks/report/labelled.md)."""
+
+KEPT_SHARE = 0.7
+"""Common time is taken if the labels made with it predict the samples of other videos at least this many times as well
+as labels made without time. Where videos swap key steps, time cuts them apart, and less is predicted."""
+
+NEAR = 0.1
+"""The choice is doubtful if one of the two measures is within this share of its limit."""
 
 REFERENCES = 16
 """Each video is aligned with at most this many others, which are evenly spaced."""
@@ -57,10 +66,6 @@ QUICK: dict[str, Any] = {"restarts": 4, "max_iterations": 8}
 
 MOST_TRIED = 20_000
 """Most samples for the choice; longer tasks are thinned evenly."""
-
-TRIED_OF_MANY = 10_000
-"""Most samples for the choice if only some of the videos are learned from (`learned_from`). These are whole videos,
-which show more of the order than a few samples of every video."""
 
 
 def with_time(x: NDArray[Any], lengths: Sequence[int], share: float, common: NDArray[Any] | None = None) -> Array:
@@ -114,13 +119,14 @@ def common_times(x: NDArray[Any], lengths: Sequence[int], common: NDArray[Any]) 
     """
     few = evenly_spaced(directions(x), lengths)
     R = common.shape[1]
-    places, sums = np.linspace(0, 1, R), np.zeros((len(few), R))
-    for reference in common.astype(np.float64):
+    places = np.linspace(0, 1, R)
+
+    def matched(reference: Array) -> Array:
         _, paths = warp(few, np.broadcast_to(reference, few.shape))
-        for video, path in enumerate(paths):
-            i, j = path[path[:, 0] >= 0].T
-            sums[video] += np.bincount(i, places[j], R) / np.bincount(i, minlength=R)
-    means = sums / len(common)
+        pairs = (path[path[:, 0] >= 0].T for path in paths)
+        return np.stack([np.bincount(i, places[j], R) / np.bincount(i, minlength=R) for i, j in pairs])
+
+    means = np.mean(in_threads(matched, common.astype(np.float64)), axis=0)
     return np.concatenate([np.interp(middle_times([T]), places, mean) for T, mean in zip(lengths, means, strict=True)])
 
 
@@ -128,6 +134,9 @@ def choose_share(
     x: NDArray[Any], lengths: Sequence[int], K: int, settings: MeanfieldSettings, seed: int
 ) -> tuple[float, NDArray[np.float32] | None, dict[str, Any]]:
     """Choose the weight of time: `ONE_ORDER` and common time if the videos have one order, otherwise `HINT`.
+
+    They have one order if labels made without time have it in all videos (`concordance`), and if labels made with
+    common time predict the samples of other videos nearly as well (`explained_share`).
 
     Parameters
     ----------
@@ -147,26 +156,51 @@ def choose_share(
     common : (n, R, D) or None
         The `references` of common time; None for relative time.
     facts : dict
-        The part of ``diagnostics.json`` on the choice: ``chosen``, ``agreement`` (the J without time) and
-        ``concordance``; or ``why``, the reason why nothing could be chosen.
+        The part of ``diagnostics.json`` on the choice: ``chosen``, ``agreement`` (the J without time),
+        ``concordance`` and, if it is large enough, ``kept`` (the J with common time, divided by that without) and
+        ``differ`` (the share of samples that have other labels with it); or ``why``, the reason why nothing could be
+        chosen.
     """
     if len(lengths) < 2:
         return 0.0, None, {"chosen": 0.0, "why": "there is only one video, so the weight cannot be chosen"}
     # Imported here, because most decodings have nothing to choose.
     from rgwot.keysteps.meanfield import segment
 
-    some = learned_from(lengths, TRIED_OF_MANY)
+    some = learned_from(lengths)
     tried = [lengths[v] for v in some]
     kept, few, _ = thinned(tried, MOST_TRIED)
     samples = directions(x[rows_of(lengths, some)][kept])
-    quick, values = settings.model_copy(update=QUICK), []
-    for start in range(STARTS):
-        labels = segment(samples, few, K, quick, np.random.default_rng([seed, 2, start])).labels
-        values.append((explained_share(samples, labels, few), concordance(labels, few)))
-    J, same_order = np.mean(values, axis=0).tolist()
-    share = 0.0 if J <= 0 else ONE_ORDER if same_order >= SAME_ORDER else HINT
-    common = references(x, lengths) if share == ONE_ORDER else None
-    return share, common, {"chosen": share, "agreement": J, "concordance": same_order}
+    quick = settings.model_copy(update=QUICK)
+
+    def segmented(own: Array, start: int) -> NDArray[np.int64]:
+        return segment(own, few, K, quick, np.random.default_rng([seed, 2, start])).labels
+
+    found = in_threads(lambda start: segmented(samples, start), range(STARTS))
+    J = float(np.mean([explained_share(samples, labels, few) for labels in found]))
+    same_order = float(np.mean([concordance(labels, few) for labels in found]))
+    facts = {"chosen": 0.0 if J <= 0 else HINT, "agreement": J, "concordance": same_order}
+    if J <= 0 or same_order < (1 - NEAR) * SAME_ORDER:
+        return facts["chosen"], None, facts
+    common = references(x, lengths)
+    timed = with_time(samples, few, ONE_ORDER, common)
+    ordered = in_threads(lambda start: segmented(timed, start), range(STARTS))
+    facts["kept"] = float(np.mean([explained_share(samples, labels, few) for labels in ordered])) / J
+    facts["differ"] = float(np.mean([differ(*pair, K) for pair in zip(found, ordered, strict=True)]))
+    if same_order < SAME_ORDER or facts["kept"] < KEPT_SHARE:
+        return HINT, None, facts
+    return ONE_ORDER, common, {**facts, "chosen": ONE_ORDER}
+
+
+def differ(first: NDArray[np.int64], second: NDArray[np.int64], K: int) -> float:
+    """Return the share of samples in which two labellings (T,) in 0..K-1 differ, numbered as alike as possible.
+
+    >>> differ(np.array([0, 0, 1, 1]), np.array([1, 1, 1, 0]), 2)
+    0.25
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    shared = np.bincount(first * K + second, minlength=K * K).reshape(K, K)
+    return 1 - float(shared[linear_sum_assignment(-shared)].sum()) / len(first)
 
 
 def explained_share(x: NDArray[Any], labels: NDArray[np.int64], lengths: Sequence[int]) -> float:

@@ -163,29 +163,30 @@ def middle_times(lengths: Sequence[int]) -> NDArray[np.float64]:
 PER_VIDEO = 150
 """Largest mean number of samples per video in a task of several videos; a mean-field window then has seven samples."""
 
-MOST_LEARNED = 20_000
-"""A task has many videos if it has more samples than this after thinning to `PER_VIDEO` per video."""
-
-LEARNED = 10_000
-"""Number of samples to learn from in a task of many videos. With twice as many, two seeds of the consensus agree no
-better, and it takes twice the time."""
+MOST_LEARNED = 10_000
+"""Most samples to learn from, after thinning to `PER_VIDEO` per video: of more, some videos are learned from. With
+twice as many, two seeds of the consensus agree no better, and it takes twice the time."""
 
 
-def learned_from(lengths: Sequence[int], most: int | None = None) -> NDArray[np.int64]:
+def learned_from(lengths: Sequence[int]) -> NDArray[np.int64]:
     """Return the indices of the videos to learn from, ascending: all videos, or evenly spaced ones.
 
     All videos are used if their ``lengths``, thinned to `PER_VIDEO` samples per video, add up to at most
-    `MOST_LEARNED`; otherwise as many videos as have about ``most`` samples, by default `LEARNED`.
+    `MOST_LEARNED`; otherwise as many videos as have about this number of samples.
     """
     V, samples = len(lengths), sum(thinned(lengths, PER_VIDEO * len(lengths))[1])
-    n = V if samples <= MOST_LEARNED else max(2, V * (most or LEARNED) // samples)
+    n = V if samples <= MOST_LEARNED else max(2, V * MOST_LEARNED // samples)
     return np.linspace(0, V - 1, n).round().astype(np.int64)
 
 
+MOST_AT_ONCE = 20_000
+"""Approximate number of samples that are labelled at once."""
+
+
 def in_parts(lengths: Sequence[int], videos: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Divide some videos into parts of about `MOST_LEARNED` samples, to bound memory."""
+    """Divide some videos into parts of about `MOST_AT_ONCE` samples, to bound memory."""
     sizes = np.cumsum(np.asarray(lengths)[videos])
-    return np.split(videos, np.flatnonzero(np.diff(sizes // MOST_LEARNED)) + 1)
+    return np.split(videos, np.flatnonzero(np.diff(sizes // MOST_AT_ONCE)) + 1)
 
 
 def decode_by_some(

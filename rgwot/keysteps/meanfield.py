@@ -166,7 +166,17 @@ def minimise_energy(
     held
         Indices of samples whose memberships stay as they are given.
     """
-    x = directions(x)
+    return _minimised(directions(x), lengths, p, settings, held)
+
+
+def _minimised(
+    x: Array,
+    lengths: Sequence[int],
+    p: NDArray[Any],
+    settings: MeanfieldSettings,
+    held: NDArray[np.int64] | None = None,
+) -> MeanField:
+    """Minimise the energy of directions x (T, D), as `minimise_energy`."""
     start = np.maximum(np.asarray(p, dtype=np.float64).T, LEAST_MEMBERSHIP)
     start = np.ascontiguousarray(start / start.sum(axis=0))
     centres = _centres(x, start, np.zeros((len(start), x.shape[1])))
@@ -181,9 +191,10 @@ def segment(
     Parameters are the same as for `minimise_energy`. If fewer than K directions differ, there are only as many key
     steps as directions.
     """
-    start = kmeans(directions(x).astype(np.float32), K, generator, restarts=settings.restarts).labels
+    x = directions(x)
+    start = kmeans(x.astype(np.float32), K, generator, restarts=settings.restarts).labels
     used, start = np.unique(start, return_inverse=True)
-    return minimise_energy(x, lengths, np.eye(len(used))[start], settings)
+    return _minimised(x, lengths, np.eye(len(used))[start], settings)
 
 
 def label(x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array, settings: MeanfieldSettings) -> Array:

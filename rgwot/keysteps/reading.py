@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from rgwot.keysteps.consensus import FOLDS, Classifier, Components
 from rgwot.keysteps.interface import PER_VIDEO, Array, learned_from
 from rgwot.procedure import Procedure
 from rgwot.procedure.differences import SURE_FROM
+from rgwot.runtime.threads import in_threads
 from rgwot.timing import runs, thinned
 
 Integers = NDArray[np.int64]
@@ -285,14 +287,7 @@ class Reader:
         used = [video for video in range(len(x)) if video not in absent]
         for again in range(ROUNDS + 1):
             parts = min(FOLDS, len(x))
-            classifiers = [
-                _ratios(
-                    np.concatenate([z[video] for video in used if video % parts != part]),
-                    np.concatenate([labels[video] for video in used if video % parts != part]),
-                    K,
-                )
-                for part in range(parts)
-            ]
+            classifiers = in_threads(partial(_of_other_parts, z, labels, used, parts, K), range(parts))
             chain = Chain.fit([labels[video] for video in used], K)
             reader = cls(x, components, classifiers, chain, labels)
             if again < ROUNDS:
@@ -319,6 +314,13 @@ def _in_context(x: Array, T: int | None = None) -> Array:
     """Return samples (T, D) with those around them (`NEAR`) of a video of T samples, (T, 3 D)."""
     step, at = max(1, round(NEAR * (T or len(x)))), np.arange(len(x))
     return np.concatenate([x[np.clip(at + offset, 0, len(x) - 1)] for offset in (-step, 0, step)], axis=1)
+
+
+def _of_other_parts(
+    z: Sequence[Array], labels: Sequence[Integers], used: Sequence[int], parts: int, K: int, part: int
+) -> Classifier:
+    others = [video for video in used if video % parts != part]
+    return _ratios(np.concatenate([z[video] for video in others]), np.concatenate([labels[v] for v in others]), K)
 
 
 def _ratios(z: Array, labels: Integers, K: int) -> Classifier:
@@ -445,12 +447,15 @@ def _at_once(
     reader: Reader, jobs: Sequence[tuple[Array, int]], levels: Callable[[Integers], Integers], L: int
 ) -> Array:
     """Return the `best_scores` (B, L) of B videos, each with its target; those of like lengths are read together."""
-    scores = np.empty((len(jobs), L))
     order = np.argsort([len(log_p) for log_p, _ in jobs], kind="stable")
-    for start in range(0, len(jobs), AT_ONCE):
-        rows = order[start : start + AT_ONCE]
-        targets = np.array([jobs[row][1] for row in rows])
-        scores[rows] = best_scores([jobs[row][0] for row in rows], reader.chain, levels(targets))
+
+    def part(start: int) -> Array:
+        log_p, targets = zip(*(jobs[row] for row in order[start : start + AT_ONCE]), strict=True)
+        return best_scores(log_p, reader.chain, levels(np.array(targets)))
+
+    scores = np.empty((len(jobs), L))
+    if jobs:
+        scores[order] = np.concatenate(in_threads(part, range(0, len(jobs), AT_ONCE)))
     return scores
 
 

@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from numbers import Integral
 from typing import TypeVar
 
 from tqdm import tqdm
 
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.threads import check_n_jobs
 
 EVERY_S = 10.0
 NOTEBOOK_DELAY_S = 2.0
@@ -111,8 +110,7 @@ def mapped(
     """
     from sklearn.utils.parallel import Parallel, delayed
 
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise RgwotError(f"n_jobs: found {n_jobs!r}, expected a number of processes, or -1 for all processors")
+    check_n_jobs(n_jobs, "processes")
 
     def inside() -> Iterable[_R]:
         # Without processes, nothing need be pickled.

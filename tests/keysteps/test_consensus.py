@@ -15,6 +15,7 @@ from rgwot.keysteps.extended import with_time
 from rgwot.keysteps.interface import Frames, directions
 from rgwot.keysteps.ordering import order_information
 from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.threads import threads
 
 
 def videos(noise: float, seed: int = 0, V: int = 8) -> tuple[Frames, np.ndarray]:
@@ -33,6 +34,20 @@ def test_finds_the_steps_and_the_same_ones_again() -> None:
     assert (made.labels == again.labels).all()
     assert made.memberships is not None
     assert made.memberships.shape == (480, 5)
+
+
+def test_threads_find_the_same_to_the_bit() -> None:
+    frames, _ = videos(noise=2.2)
+    wanted = {"consensus.partitions": 4, "consensus.starts": 3}
+    made = []
+    for n_jobs in (None, 2):
+        with threads(n_jobs):
+            made.append(decode_by("consensus", frames, 5, wanted, np.random.default_rng(0)))
+    one, two = made
+    assert (one.memberships == two.memberships).all()
+    assert all((one.learned[name] == two.learned[name]).all() for name in one.learned)
+    with pytest.raises(RgwotError, match="n_jobs: found 0, expected a number of threads"), threads(0):
+        pass
 
 
 def test_is_better_than_a_single_segmentation_on_average(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,11 +17,13 @@ from rgwot.keysteps.settings import Labelled, MeanfieldSettings
 from rgwot.timing import thinned
 
 
-@given(lengths=st.lists(st.integers(1, 400), min_size=1, max_size=300), most=st.integers(1, 20_000))
+@given(lengths=st.lists(st.integers(1, 400), min_size=2, max_size=300), most=st.integers(1, 20_000))
 def test_evenly_spaced_videos_of_about_so_many_samples(lengths: list[int], most: int) -> None:
     V, samples = len(lengths), sum(thinned(lengths, PER_VIDEO * len(lengths))[1])
-    places = learned_from(lengths, most)
-    if samples <= many.MOST_LEARNED:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(many, "MOST_LEARNED", most)
+        places = learned_from(lengths)
+    if samples <= most:
         assert places.tolist() == list(range(V))
         return
     assert places[0] == 0
@@ -56,7 +58,7 @@ def test_every_sample_has_its_own_label(lengths: list[int], chosen: set[int], pa
         return Decoded(few.given, few.x + learning, {"any": {"energy": 1.0}})
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(many, "MOST_LEARNED", part)
+        patch.setattr(many, "MOST_AT_ONCE", part)
         made = decode_by_some(frames, some, lambda few: decode(few, 1), lambda _: lambda few: decode(few, 0))
     assert made.labels.tolist() == own.tolist()
     assert made.memberships is not None
@@ -86,8 +88,7 @@ def test_the_consensus_of_a_third_of_the_videos_is_that_of_all(monkeypatch: pyte
     frames, truth = videos(60, noise=1.5)
     settings = {"consensus.partitions": 8, "consensus.starts": 4}
     whole = decode_by("consensus", frames, 4, settings, np.random.default_rng(0))
-    for name in ("LEARNED", "MOST_LEARNED"):
-        monkeypatch.setattr(many, name, len(truth) // 3)
+    monkeypatch.setattr(many, "MOST_LEARNED", len(truth) // 3)
     made = decode_by("consensus", frames, 4, settings, np.random.default_rng(0))
     assert made.facts["consensus"]["videos"] == len(learned_from(frames.lengths)) == 19
     assert "videos" not in whole.facts["consensus"]
@@ -108,8 +109,7 @@ def test_given_labels_are_always_learned_from_and_stay(monkeypatch: pytest.Monke
     said = np.where(np.isin(owner, (7, 22, 41)), meant, UNKNOWN)
     first = np.flatnonzero(owner == 7)
     said[first[:3]], said[first[20:]] = (meant[first[:3]] + 1) % 3, UNKNOWN
-    for name in ("LEARNED", "MOST_LEARNED"):
-        monkeypatch.setattr(many, name, len(looks) // 10)
+    monkeypatch.setattr(many, "MOST_LEARNED", len(looks) // 10)
     assert not np.isin((7, 22, 41), learned_from(frames.lengths)).any()
     taught = Frames(frames.x, frames.lengths, 2.0, given=said)
     made = decode_labelled(taught, 3, np.random.default_rng(0), settings)

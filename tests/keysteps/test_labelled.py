@@ -141,8 +141,7 @@ def test_suggested_are_those_that_teach_and_then_those_that_labelled_videos_do_n
     assert set(suggested(2, among=[1, 2, 7])) in ({1, 7}, {2, 7})
     assert len(suggested(20, labelled=[1])) == V - 1
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(many, "MOST_LEARNED", 1)
-        patch.setattr(many, "LEARNED", 4 * T)
+        patch.setattr(many, "MOST_LEARNED", 4 * T)
         # Of many videos those that are learned from are compared, and those that have labels or may be chosen.
         assert set(suggested(20)) == set(many.learned_from((T,) * V).tolist())
         assert set(suggested(20, among=[1, 2], labelled=[3])) == {1, 2}

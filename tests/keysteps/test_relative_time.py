@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.ndimage import uniform_filter1d
 
 from rgwot.keysteps.extended import (
     HINT,
@@ -87,6 +88,27 @@ def test_common_time_is_chosen_where_steps_come_once_and_in_order(monkeypatch: p
         again = choose_share(x, lengths, 5, MeanfieldSettings(), seed=0)
         assert (again[0], again[2]) == (found[order], facts)
     assert found == {"once": ONE_ORDER, "any": HINT, "again": HINT}
+
+
+def test_common_time_is_taken_only_if_labels_with_it_predict_other_videos(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Every second video has two of six steps exchanged, which time cuts apart.
+    generator, orders = np.random.default_rng(5), [list(range(6)) for _ in range(8)]
+    looks = generator.normal(size=(6, 24))
+    for video in range(1, 8, 2):
+        first = video % 4
+        orders[video][first], orders[video][first + 2] = orders[video][first + 2], orders[video][first]
+    labels = np.concatenate([np.repeat(order, 15) for order in orders])
+    x = looks[labels] + 2.5 * generator.normal(size=(len(labels), 24))
+    x, lengths = np.concatenate([uniform_filter1d(video, 5, axis=0) for video in np.split(x, 8)]), (90,) * 8
+    share, common, facts = choose_share(x, lengths, 6, MeanfieldSettings(), seed=0)
+    assert facts["concordance"] >= SAME_ORDER
+    assert facts["kept"] < 0.9
+    assert facts["differ"] > 0.1
+    for limit, chosen in ((0.9, HINT), (0.1, ONE_ORDER)):
+        monkeypatch.setattr("rgwot.keysteps.extended.KEPT_SHARE", limit)
+        share, common, again = choose_share(x, lengths, 6, MeanfieldSettings(), seed=0)
+        assert (share, common is not None) == (chosen, chosen == ONE_ORDER)
+        assert again == {**facts, "chosen": chosen}
 
 
 def test_the_length_of_embeddings_and_the_order_of_channels_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -342,6 +342,8 @@ def _weight_of_time(diagnostics: Mapping[str, Any]) -> str:
         if "agreement" in choice
         else ""
     )
+    if "kept" in choice:
+        measured += f", {choice['kept']:.0%} of that with common time"
     return f"{choice['chosen']:.0%} ({choice.get('why', measured)})"
 
 
