@@ -240,9 +240,6 @@ POOLS = 7
 AT_ONCE: dict[str, Any] = {"max_iterations": 1, "inner": 2}
 """Changed settings of the segmentations that label many videos at once; they need not converge."""
 
-INNER = 2
-"""Updates of the memberships per update of the centres in each segmentation of a pool."""
-
 MEMBERSHIP_FLOOR = 0.2
 """Components of the memberships below this share of the largest variance are dropped: few segmentations have them."""
 
@@ -427,7 +424,7 @@ def _pool(
 ) -> _Pool:
     """Segment the samples from many starts, the blocks of the embedding in turn."""
     # One start and few rounds are enough, because a single one of many segmentations need not be good, nor finished.
-    changes = {"restarts": 1, "inner": INNER, "max_iterations": consensus.rounds, "epsilon": consensus.epsilon}
+    changes = {"restarts": 1, "max_iterations": consensus.rounds, "epsilon": consensus.epsilon}
     quick = chain.model_copy(update=changes)
     views = blocks_of(frames, consensus.blocks)
 
