@@ -219,9 +219,14 @@ class Discovery:
     def deviations(self) -> pd.DataFrame:
         """``video, kind, key_step, start_s, end_s, surprise, sureness, against``: the deviations of every video.
 
-        The kinds are ``missing``, ``added``, ``repeated``, ``too_early`` and ``too_late``. The surprise is in bits; the
-        sureness is the share of other segmentations that have the deviation, NaN without other segmentations. Key steps
-        of a group in ``procedure.groups`` may come in either order, so their order never deviates.
+        The kinds are ``missing``, ``added``, ``repeated``, ``too_early`` and ``too_late``. The surprise is in bits. A
+        second reading of the videos by appearance decides on the sureness (methods 9.10): 0.8 is plain (only if
+        annotated videos teach), 0.5 perhaps, 0.1 doubtful. Without a second reading (fewer than four or only annotated
+        videos, more than 24 key steps, or videos that were not learned from) it is the share of other segmentations
+        that have the deviation, or NaN if there are none. Most rows with 0.1 are false: read
+        ``deviations.query("sureness >= 0.5")`` first. ``against`` is ``others``, what most videos do, or ``own`` in a
+        result of the workflow, the procedure that is expected. Key steps of a group in ``procedure.groups`` may come in
+        either order, so their order never deviates.
         """
         return _by_name(deviation_table(self.key_steps.deviations))
 
