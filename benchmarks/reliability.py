@@ -8,7 +8,7 @@ probability of a sample in ten bins of equal width:
 - `all but one`: three recordings, each taught by all others.
 
 For each there is the error of the memberships as they are, and of `rgwot.keysteps.labelled.calibrated`; the share of
-samples that are right is beside them.
+samples that are right is beside them. The rows of these tasks are renewed in benchmarks/results/reliability.csv.
 
     REAL_RECORDINGS=FOLDER python benchmarks/reliability.py [TASK ...]
 """
@@ -19,15 +19,19 @@ import argparse
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from pages import table
+from pages import RESULTS, table
 from recordings import Task, recorded_options
 
 import rgwot
 from rgwot.evaluation.metrics import contingency, match
 from rgwot.keysteps.labelled import calibrated
+from rgwot.runtime.files import write_csv
 
 MOST, BINS = 10, 10
+RECORD = RESULTS / "reliability.csv"
+COLUMNS = ("task", "taught_by", "right", "error", "error_calibrated")
 Judged = tuple[NDArray[np.float64], NDArray[np.bool_]]
 
 
@@ -80,18 +84,21 @@ def joined(parts: list[Judged]) -> Judged:
 
 
 def main() -> None:
-    """Print a row for each task and kind of answer, and the means."""
+    """Renew the rows of the tasks in the record, and print all of them with the means."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     _, tasks = recorded_options(parser)
-    rows: dict[str, list[tuple[float, float, float]]] = {}
-    lines = []
+    rows = pd.read_csv(RECORD) if RECORD.is_file() else pd.DataFrame(columns=list(COLUMNS))
     for *_, name, read in tasks:
+        made = []
         for kind, (shares, right) in judged(read()):
-            errors = [error(made.max(axis=1), right) for made in (shares, calibrated(shares))]
-            rows.setdefault(kind, []).append((float(right.mean()), errors[0], errors[1]))
-            lines.append([name, kind, *(f"{number:.3f}" for number in rows[kind][-1])])
-    lines += [["mean", kind, *(f"{number:.3f}" for number in np.mean(own, axis=0))] for kind, own in rows.items()]
-    print(table(["task", "taught by", "right", "error", "error, calibrated"], lines))
+            errors = [error(own.max(axis=1), right) for own in (shares, calibrated(shares))]
+            made.append((name, kind, float(right.mean()), *errors))
+        rows = pd.concat([rows[rows["task"] != name], pd.DataFrame(made, columns=list(COLUMNS))])
+    rows = rows.sort_values("task", kind="stable").round(4)
+    write_csv(rows, RECORD)
+    means = rows.drop(columns="task").groupby("taught_by", sort=False).mean().reset_index()
+    every = pd.concat([rows, means.assign(task="mean")])[list(COLUMNS)]
+    print(table(list(COLUMNS), [[*row[:2], *(f"{number:.3f}" for number in row[2:])] for row in every.to_numpy()]))
 
 
 if __name__ == "__main__":

@@ -86,6 +86,14 @@ def parsed(text: str) -> Model:
     return model
 
 
+def embedding_of(method: str) -> Embedding:
+    """Return the embedding of a method id, with defaults for keys that it does not name."""
+    family_of(method)
+    embedding = parsed(method)
+    assert isinstance(embedding, Embedding)
+    return embedding
+
+
 def with_labelled(decoder: str) -> str:
     """Return the id by `labelled` if ``decoder`` is an earlier id with labels; other ids do not change.
 
@@ -97,6 +105,17 @@ def with_labelled(decoder: str) -> str:
     known, (_, written) = flatten(Labelled().by_block()), split_id(decoder)
     keys = {Labelled.short_key(key): value for key, value in written.items() if key in known and value != "all"}
     return join_id(LABELLED, keys)
+
+
+def present(text: str) -> str:
+    """Return how an id of an earlier version is spelt now; other ids do not change.
+
+    >>> present("consensus@decode.time=0,decode.surplus=2"), present("whitened@whiten.D=4"), present("rgwot@alpha=0.5")
+    ('consensus@surplus=2,time=0', 'whitened@D=4', 'rgwot@alpha=0.5')
+    """
+    base, keys = split_id(with_labelled(text))
+    kind = FAMILIES[base].embedding if base in FAMILIES else DECODERS.get(base)
+    return text if kind is None else join_id(base, {kind.short_key(kind.full_key(key)): keys[key] for key in keys})
 
 
 def replaced_settings(method: str, decoder: str, written: Mapping[str, Any]) -> list[str]:

@@ -31,7 +31,7 @@ import pandas as pd
 import yaml
 
 from rgwot.columns import COUNTS, SHOWS
-from rgwot.config.experiments import with_labelled
+from rgwot.config.experiments import present
 from rgwot.evaluation.metrics import IntArray, contingency, match
 from rgwot.paths import DIAGNOSTICS, NAMES, SEGMENTS, Run, Tree, name_of
 from rgwot.records import read_diagnostics, read_segments
@@ -99,9 +99,9 @@ def read_names(path: str | os.PathLike[str] | None) -> dict[str, RunNames]:
 
 
 def _renamed(run: str) -> str:
-    """Return a run by its present id: names typed for an earlier id with labels are kept (`with_labelled`)."""
-    method, decoder, seed = run.split("/")
-    return f"{method}/{with_labelled(decoder)}/{seed}"
+    """Return a run by its present id: names typed for an earlier id are kept."""
+    *ids, seed = run.split("/")
+    return "/".join([*(present(text) if "@" in text else text for text in ids), seed])
 
 
 def _run_names(where: str, run: str, entry: Any) -> RunNames:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import zarr
 
+from rgwot.config.experiments import embedding_of
 from rgwot.config.methods import FAMILIES
 from rgwot.embedding.arrays import usual_ratio
 from rgwot.embedding.interface import (
@@ -161,7 +162,7 @@ def embed(
     method
         Id to record; by default ``trained``, or ``raw`` without a model. Without a model it determines the embedding.
     settings
-        An embedding without an encoder; by default ``raw``.
+        An embedding without an encoder; by default that of the method, with default settings.
     seed
         Seed to fit with and to record; by default that of the model, or 0 without one.
     device
@@ -193,6 +194,8 @@ def embed(
                     f"model: trained on features with {key} {value!r}, found {actual!r} in {stores[0].path}; "
                     "train again"
                 )
+    if settings is None and model is None and method is not None:
+        settings = embedding_of(method)
     embed_one = embedder(stores, settings or Pooled(), model, method, seed, device, threads, held_out)
     write_embeddings(output_zarr, stores, embed_one.embed, embed_one.facts, embed_one.held_out)
 
@@ -281,7 +284,7 @@ def fit(embedding: Embedding, videos: Sequence[VideoFeatures], seed: int) -> Emb
     if not embedding.FUNCTION:
         able = [family.name for family in FAMILIES.values() if family.embedding.FUNCTION]
         raise RgwotError(
-            f"method {embedding.NAME!r}: found no model; give one, or choose a method without one: {', '.join(able)}"
+            f"method {str(embedding)!r}: found no model; give one, or choose a method without one: {', '.join(able)}"
         )
     embed: EmbedVideo = embedding(videos, seed)
     return embed

@@ -9,7 +9,12 @@ from __future__ import annotations
 import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from av import AudioFrame, Packet
+    from av.audio.stream import AudioStream
+    from av.container import OutputContainer
 
 #: Containers and codecs that browsers play, with eight bits and halved colours.
 _SUFFIXES = (".mp4", ".m4v", ".mov", ".webm")
@@ -23,6 +28,8 @@ _ENCODERS = {
     "libvpx-vp9": {"deadline": "realtime", "cpu-used": "8", "crf": "36", "b": "0", "g": "30"},
 }
 _TICKS = 90_000
+#: Samples of sound per second.
+_SAMPLES = 48_000
 _MOST_BYTES = 4 * 2**30
 PLAYS, PLAYS_NOT = 0, 3
 
@@ -38,43 +45,98 @@ def plays(video: Path) -> bool:
         return stream.codec_context.name in _CODECS and stream.codec_context.pix_fmt in _PIXELS
 
 
+class _Sound:
+    """The sound of a proxy, as AAC, with times from the first frame of the pictures."""
+
+    def __init__(self, target: OutputContainer, first: Fraction) -> None:
+        import av
+
+        self._first, self._last = first, -1
+        self._stream = target.add_stream("aac", rate=_SAMPLES)
+        self._stream.layout = "stereo"  # type: ignore[assignment]
+        self._resampler = av.AudioResampler("fltp", "stereo", _SAMPLES, frame_size=1024)
+
+    def add(self, frame: AudioFrame | None) -> list[Packet[AudioStream]]:
+        """Return what is encoded with one more frame; None is the end. What lies before the pictures is left out."""
+        if frame is not None:
+            if frame.pts is None or frame.time_base is None:
+                return []
+            seconds = frame.pts * Fraction(frame.time_base) - self._first
+            if seconds < 0:
+                return []
+            frame.pts = round(seconds / Fraction(frame.time_base))
+        packets = []
+        for part in self._resampler.resample(frame):
+            if part.pts is not None and part.pts > self._last:
+                self._last = part.pts
+                packets += self._stream.encode(part)
+        return packets if frame is not None else packets + self._stream.encode(None)
+
+
 def transcode(video: Path, output: Path) -> None:
-    """Write a proxy of a video; its first frame is at 0, and the others as long after it as in the video."""
+    """Write a proxy of a video: its first frame is at 0, and all others, and the sound, as long after it as there.
+
+    Sound that cannot be decoded is left out.
+    """
     import av
     import numpy as np
+    from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
     from rgwot.video import decode
 
     with decode.opened(str(video)) as source, av.open(str(output), "w", format="mp4") as target:
         track = decode.picture_tracks(source)[0]
+        heard = [stream for stream in source.streams.audio if stream.codec_context is not None][:1]
         made: VideoStream | None = None
-        first: Fraction | None = None
+        sound: _Sound | None = None
+        # Sound may come before the first frame, by which its time is known.
+        early: list[AudioFrame] = []
+        first = Fraction(0)
         track.thread_type = "AUTO"
         last = -1
-        for frame in source.decode(track):
-            if frame.pts is None or frame.time_base is None:
+        for packet in source.demux(track, *heard):
+            try:
+                frames = packet.decode()
+            except av.FFmpegError:
+                if packet.stream is track:
+                    raise
                 continue
-            seconds = frame.pts * Fraction(frame.time_base)
-            first = seconds if first is None else first
-            picture = np.rot90(frame.to_ndarray(format="rgb24"), round(frame.rotation / 90) % 4)
-            height, width = picture.shape[:2]
-            if made is None:
-                name = next(name for name in _ENCODERS if name in av.codecs_available)
-                made = cast(VideoStream, target.add_stream(name, rate=30, options=_ENCODERS[name]))
-                scale = min(1.0, SIDE / max(width, height))
-                made.width, made.height = (max(2, 2 * round(side * scale / 2)) for side in (width, height))
-                made.pix_fmt = "yuv420p"
-                made.codec_context.time_base = Fraction(1, _TICKS)
-            shown = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture, dtype=np.uint8), format="rgb24")
-            shown = shown.reformat(made.width, made.height, "yuv420p")
-            # Encoders want times that grow.
-            last = max(last + 1, round((seconds - first) * _TICKS))
-            shown.pts, shown.time_base = last, Fraction(1, _TICKS)
-            target.mux(made.encode(shown))
+            for frame in frames:
+                if isinstance(frame, av.AudioFrame):
+                    if sound is not None:
+                        target.mux(sound.add(frame))
+                    else:
+                        early.append(frame)
+                    continue
+                if not isinstance(frame, VideoFrame) or frame.pts is None or frame.time_base is None:
+                    continue
+                seconds = frame.pts * Fraction(frame.time_base)
+                picture = np.rot90(frame.to_ndarray(format="rgb24"), round(frame.rotation / 90) % 4)
+                height, width = picture.shape[:2]
+                if made is None:
+                    first = seconds
+                    name = next(name for name in _ENCODERS if name in av.codecs_available)
+                    made = cast(VideoStream, target.add_stream(name, rate=30, options=_ENCODERS[name]))
+                    scale = min(1.0, SIDE / max(width, height))
+                    made.width, made.height = (max(2, 2 * round(side * scale / 2)) for side in (width, height))
+                    made.pix_fmt = "yuv420p"
+                    made.codec_context.time_base = Fraction(1, _TICKS)
+                    if heard:
+                        sound = _Sound(target, first)
+                        for one in early:
+                            target.mux(sound.add(one))
+                shown = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture, dtype=np.uint8), format="rgb24")
+                shown = shown.reformat(made.width, made.height, "yuv420p")
+                # Encoders want times that grow.
+                last = max(last + 1, round((seconds - first) * _TICKS))
+                shown.pts, shown.time_base = last, Fraction(1, _TICKS)
+                target.mux(made.encode(shown))
         if made is None:
             raise ValueError(f"{video}: no frame can be decoded")
         target.mux(made.encode(None))
+        if sound is not None:
+            target.mux(sound.add(None))
 
 
 def main() -> None:

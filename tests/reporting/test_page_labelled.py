@@ -91,7 +91,7 @@ def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, ma
     page = made.page()
     window.open(page)
     assert "annotated videos" in window.get("byId('taught').textContent")
-    assert "--videos" in window.get("byId('next').textContent")
+    assert "--videos" in window.get("byId('commands').textContent")
     heads = ".procedure .line h3"
     marked = (
         "[...document.querySelectorAll('{}')].filter((one) => one.innerText.includes('annotated'))"

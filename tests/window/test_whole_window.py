@@ -1,4 +1,4 @@
-"""From a folder of videos to an annotation that taught the others, in the window alone, with the real workflow."""
+"""From videos, or features alone, to annotations that taught the others, in the window, with the real workflow."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from chromium import WHERE, WITHOUT, Browser, Window
 
@@ -49,6 +50,17 @@ def run(study: Path, *arguments: str) -> str:
     return done.stdout + done.stderr
 
 
+def written_as_here(study: Path, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check that the run behind the window wrote what the server learns, and that the commands have nothing to add."""
+    monkeypatch.chdir(study)
+    taught = Run(method, "labelled", 0)
+    own = Learner("mine", "tea").taught(Study.read((DEFAULTS, Path("config.yaml"))), taught)
+    write_keysteps(tmp_path / "again", own)
+    found = at(SEGMENTS, method=taught.method, decoder=taught.decoder, dataset="mine", task="tea", seed=0)
+    assert found.read_bytes() == (tmp_path / "again" / "segments.csv").read_bytes()
+    assert "Nothing to be done" in run(study, "first")
+
+
 def test_from_videos_to_an_annotation_that_teaches(
     videos: Path, window: Window, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -82,11 +94,76 @@ def test_from_videos_to_an_annotation_that_teaches(
     finally:
         process.terminate()
         process.wait(30)
-    monkeypatch.chdir(study)
-    taught = Run("rgwot-plus", "labelled", 0)
-    write_keysteps(
-        tmp_path / "again", Learner("mine", "tea").taught(Study.read((DEFAULTS, Path("config.yaml"))), taught)
-    )
-    found = at(SEGMENTS, method=taught.method, decoder=taught.decoder, dataset="mine", task="tea", seed=0)
-    assert found.read_bytes() == (tmp_path / "again" / "segments.csv").read_bytes()
-    assert "Nothing to be done" in run(study, "first")
+    written_as_here(study, "rgwot-plus", tmp_path, monkeypatch)
+
+
+#: Steps of each video of features in turn, of about two seconds each.
+STEPS = 4
+FEATURES_CONFIG = """datasets:
+  mine: {layout: features, root: ../features, imported: {axes: TC, fps: 10}}
+seeds: [0]
+decode: {K: 4}
+page: {datasets: [mine]}
+"""
+
+
+@pytest.fixture
+def study_of_features(tmp_path: Path) -> Path:
+    """A study of five recordings of eight noisy channels, in which four steps follow each other."""
+    rng, folder = np.random.default_rng(5), tmp_path / "features" / "tea"
+    folder.mkdir(parents=True)
+    for name in ("a", "b", "c", "d", "e"):
+        steps = np.repeat(np.arange(STEPS), rng.integers(18, 26, STEPS))
+        np.save(folder / f"{name}.npy", np.eye(8)[steps] * 3 + rng.normal(size=(len(steps), 8)))
+    study = tmp_path / "study"
+    study.mkdir()
+    subprocess.run([sys.executable, "-m", "rgwot", "init", str(study), "--videos", str(folder.parent)], check=False)
+    (study / "config.yaml").write_text(FEATURES_CONFIG)
+    return study
+
+
+def test_three_recordings_of_features_are_annotated_with_few_keys(
+    study_of_features: Path, window: Window, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "rgwot", "open", str(study_of_features), "--no-browser"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    keys = 0
+
+    def press(key: str) -> None:
+        nonlocal keys
+        keys += 1
+        window.press(key)
+
+    try:
+        address = re.search(r"http://\S+", process.stdout.readline())
+        assert address is not None
+        window._page.goto(address[0])
+        window.wait_for("document.querySelector('#tasks a') !== null", 600)
+        window.click_on("#tasks a")
+        window.wait_for("document.querySelector('#tab-label')?.hidden === false")
+        window.click_on("#tab-label")
+        # In the place of a player stand channels around the moment.
+        window.wait_for("document.querySelector('#label-stage canvas.channels') !== null")
+        window.wait_for("document.querySelectorAll('#label-stage option').length === 8", 30)
+        press(" ")
+        for video in range(3):
+            for key in "1234":
+                press(key)
+                time.sleep(1.5)
+            press("0")
+            press("Enter" if video < 2 else " ")
+        # A click for the tab, and at most two keys beside those of the steps for each; twelve steps take 44.
+        assert 1 + keys <= 2 + 3 * (STEPS + 2)
+        window.wait_for("document.querySelector('#saved').textContent === 'Everything is saved.'")
+        window.wait_for("DATA.runs.some(({given}) => given.length === 3)", 60)
+        window.wait_for("document.querySelector('.procedure:not([hidden]), #label:not([hidden])') !== null")
+        window.wait_for("!document.querySelector('#newer').hidden", 600)
+        window.wait_for("!document.querySelector('#running').textContent", 60)
+        # What the run decided of deviations is there.
+        window.wait_for("!document.querySelector('#procedure').textContent.includes('being checked')", 60)
+        assert window.errors == []
+    finally:
+        process.terminate()
+        process.wait(30)
+    written_as_here(study_of_features, "rgwot-plus", tmp_path, monkeypatch)

@@ -14,6 +14,7 @@ from page_tree import Task, make_task
 from served import Served, serving
 
 from rgwot.datasets.annotation_files import read_annotation_file
+from rgwot.datasets.video_table import read_groups
 from rgwot.paths import Run
 from rgwot.reporting.names import read_names
 
@@ -159,3 +160,29 @@ def test_without_the_server_nothing_is_lost(browser: Browser, task: Task, monkey
         again.wait_for("document.querySelector('#tasks a') !== null")
         saved(window)
     assert "stir" in (task.folder / "names" / "mine" / "tea.yaml").read_text()
+
+
+def test_groups_are_saved_in_the_table_of_videos_and_never_over_that_of_others(window: Window, task: Task) -> None:
+    table = task.root / "tea" / "videos.csv"
+    window.click_on("#tab-videos")
+    window.click_on("#grouping summary")
+    window.wait_for("document.querySelectorAll('#grouping-rows input').length === 3")
+    window.click_on("#grouping-rows input:nth-of-type(1)")
+    window.write("novice")
+    window.press("Tab")
+    window.write('expert, "old"')
+    window.press("Tab")
+    saved(window)
+    groups = read_groups(table, ["first", "second", "third"])
+    assert groups == {"first": "novice", "second": 'expert, "old"'}
+    assert "novice (1)" in window.get("document.querySelector('#grouping-status').textContent")
+    assert window.errors == []
+    # What somebody else wrote meanwhile is not overwritten.
+    table.write_text("video,age,group\nfirst,30,novice\n")
+    window.write("novice")
+    window.press("Tab")
+    window.wait_for("document.querySelector('#unsaved').textContent.includes('changed by somebody else')")
+    assert table.read_text() == "video,age,group\nfirst,30,novice\n"
+    window.click_on("#unsaved button:last-of-type")
+    saved(window)
+    assert table.read_text() == "video,age,group\nfirst,30,novice\n"

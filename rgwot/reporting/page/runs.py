@@ -475,7 +475,7 @@ def picture(
         replace(
             row,
             also=_holds_also(row.deviation, also),
-            sureness=BEING_CHECKED if pending and row.sureness == "unknown" else row.sureness,
+            sureness=BEING_CHECKED if pending and row.deviation.sureness is None else row.sureness,
         )
         for row in facts
     ]

@@ -42,7 +42,7 @@ export function putAnswer({ facts, body, picture, truth, steps, status }) {
   DATA.runs[run] = facts;
   setBlock(`run-${run}`, body);
   // Typical frames are those of another answer; the tree does not depend on one.
-  const view = block(`view-${run}`);
+  const view = block(`view-${run}`) || block("view-0");
   setBlock(`view-${run}`, view && { ...view, typical: [] });
   Object.assign(DATA, { truth, steps });
   DATA.videos.forEach((video, at) => [video.status, video.reason] = status[at]);

@@ -72,7 +72,8 @@ function prepare(own, run) {
   const width = lines.length ? lines[0].clientWidth / 3 : 0;
   for (const list of own.querySelectorAll(".lines")) list.prepend(make("li", { className: "scale" }, ticks(longest, width)));
   startBudget(own);
-  startSift(own.querySelector(".sift"), numberOfDeviations, (seen, filtered) => sortLines(own, seen, filtered));
+  // Without key steps there are no lines.
+  if (lines.length) startSift(own.querySelector(".sift"), numberOfDeviations, (seen, filtered) => sortLines(own, seen, filtered));
   // Short bars have room for numbers alone.
   for (const segment of own.querySelectorAll(".line .seg")) segment.firstElementChild.textContent = segment.dataset.step === "0" ? "" : segment.dataset.step;
 }
