@@ -93,8 +93,9 @@ def discover(
     labels
         Labels of some of the videos, by name: the key steps (T,) of all features, from 1 or as names, with 0 for
         background and -1 or NaN for unlabelled features; or a table of segments with ``start_s``, ``end_s``, and
-        ``key_step`` or ``label``, where rows with ``time_s`` instead are marks, labels of one moment; or one such table
-        of all videos with the column ``video`` (`rgwot.labels.read_labels`). Labelled videos keep their labels, and the
+        ``key_step`` or ``label``, where rows with ``time_s`` instead are marks, labels of one moment; or the path of an
+        annotation file (a table with or without header, ELAN, BORIS, ...), as for `Discovery.compare`; or one table of
+        all videos with the column ``video`` (`rgwot.labels.read_labels`). Labelled videos keep their labels, and the
         others learn from them (only ``n`` of them with the decoder ``labelled@n=...``). Key steps then have the numbers
         and names of the labels, and K is ignored, which is logged.
     silence

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.datasets.annotation_formats import CODERS, ENDS, MOMENT, STARTS
+from rgwot.datasets.annotation_files import read_annotation_file
+from rgwot.datasets.annotation_formats import BACKGROUND_LABEL, CODERS, ENDS, MOMENT, STARTS
 from rgwot.datasets.annotations import BACKGROUND_NAMES, TOLERATED_S
 from rgwot.datasets.names import id_of, name_of_recording
 from rgwot.keysteps.given import BETWEEN, SampleLabels, check_silence, labels_of_rows, lasting, taken_silences
 from rgwot.keysteps.interface import Given
-from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.text import look_alike, plain_name
+from rgwot.runtime.errors import RgwotError, first_line, nearest
+from rgwot.runtime.text import look_alike, pairing_key, plain_name
 from rgwot.timing import BACKGROUND, ends_early
 
 if TYPE_CHECKING:
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
     from rgwot.embedding.interface import VideoFeatures
 
 Labels: TypeAlias = "Mapping[str, Any] | Sequence[Any] | pd.DataFrame"
-"""Labels (T,) or tables by the name of a video, in a sequence with None for a video without labels, or one long table
-with the column ``video``."""
+"""Labels (T,), tables or paths of annotation files by the name of a video, in a sequence with None for a video without
+labels, or one long table with the column ``video``."""
 
 LARGEST = 9999
 """Largest number of a key step, which is also their number."""
@@ -50,9 +52,9 @@ def read_labels(
         text for unlabelled features; a single labelled feature between unlabelled ones is a mark. Or a table of
         segments with ``start_s``, ``end_s`` in seconds, and ``key_step``, a name (``label``, ``name`` or ``step``), or
         both; rows with ``time_s`` instead, or without an end, are marks, or moments without an answer if they have no
-        label. Or one table of all videos with the column
-        ``video``, of which a column ``scope`` selects the rows ``task``. Names without numbers are numbered in the
-        order of their first occurrence, after the largest number.
+        label. Or the path of an annotation file (`rgwot.datasets.annotation_files`). Or one table of all videos with
+        the column ``video``, of which a column ``scope`` selects the rows ``task``. Names without numbers are numbered
+        in the order of their first occurrence, after the largest number.
     names
         Names of all videos, in the order of ``labels`` if that is a sequence.
     videos
@@ -74,7 +76,7 @@ def read_labels(
     tables: dict[str, tuple[str, pd.DataFrame]] = {}
     words: dict[str, str | None] = {}
     # Names without numbers come last, so that they get numbers that no other labels have.
-    by_name = {name: _in_table(f"labels[{name!r}]", own) for name, own in _by_name(labels, names).items()}
+    by_name = {name: _in_table(f"labels[{name!r}]", own, name) for name, own in _by_name(labels, names).items()}
     for name, of_video in sorted(by_name.items(), key=lambda item: _without_numbers(item[1])):
         where = f"labels[{name!r}]"
         if name not in names:
@@ -198,12 +200,13 @@ def _by_name(labels: Labels, names: Sequence[str]) -> dict[str, Any]:
     return dict(zip(names, labels, strict=True))
 
 
-def _in_table(where: str, of_video: Any) -> Any:
-    """Return rows in mappings as a table, and other labels unchanged; raise RgwotError for the path of a file."""
+def _in_table(where: str, of_video: Any, name: str) -> Any:
+    """Return an annotation file of the video with this ``name``, or rows in mappings, as a table; others unchanged."""
     if isinstance(of_video, (str, os.PathLike)):
-        raise RgwotError(
-            f"{where}: found {str(of_video)!r}, expected labels or a table; read the file first, as by pandas.read_csv"
-        )
+        try:
+            return _of_file(Path(of_video), name)
+        except (RgwotError, OSError) as error:
+            raise RgwotError(f"{where}: {first_line(error)}") from None
     rows = isinstance(of_video, (list, tuple)) and len(of_video) > 0 and all(isinstance(r, Mapping) for r in of_video)
     if not rows and not isinstance(of_video, Mapping):
         return of_video
@@ -215,6 +218,24 @@ def _in_table(where: str, of_video: Any) -> Any:
         raise RgwotError(
             f"{where}: found a mapping that is no table ({error}); expected equally long columns"
         ) from None
+
+
+def _of_file(path: Path, name: str) -> pd.DataFrame:
+    """Return the segments, marks and background of a video in an annotation file (`read_annotation_file`).
+
+    A file of one video is of this video, whatever it calls it. Labels that are all numbers are those of key steps.
+    """
+    table = read_annotation_file(path, marks=True)
+    if table["video"].nunique() > 1:
+        keys = {pairing_key(own) for own in (name, id_of(name))}
+        rows = table[[pairing_key(video) in keys for video in table["video"]]]
+        if rows.empty:
+            raise RgwotError(f"{path}: found no row of this video; {nearest(name, table['video'].unique())}")
+        table = rows
+    steps = table["label"].where(table["label"] != BACKGROUND_LABEL, "0")
+    if steps.str.isdecimal().all():
+        return table.assign(key_step=steps.astype("int64")).drop(columns=["video", "label"])
+    return table.drop(columns="video")
 
 
 class _Numbers:

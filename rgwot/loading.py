@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,24 +31,12 @@ from rgwot.paths import (
     Tree,
     name_of,
 )
-from rgwot.procedure import Deviation
 from rgwot.records import read_diagnostics, read_manifest, read_orders, read_segments
 from rgwot.reporting.names import label_names, names_of, read_names
-from rgwot.result import Discovery
+from rgwot.result import Discovery, Made, Stored
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.embed import read_embeddings
 from rgwot.stages.procedure import read_deviation_list, read_procedure
-
-
-@dataclass(frozen=True)
-class _Read(KeySteps):
-    """Key steps from files, with the deviations ``told`` there, because the segmentations behind them are not kept."""
-
-    told: Sequence[Deviation] = ()
-
-    @property
-    def deviations(self) -> list[Deviation]:
-        return list(self.told)
 
 
 def load(folder: str | os.PathLike[str]) -> Discovery:
@@ -65,8 +52,9 @@ def load(folder: str | os.PathLike[str]) -> Discovery:
     -------
     Discovery
         With ``predict`` if a bundle lies beside: where the workflow writes it (``bundles/…/seedN.rgwot``), or as the
-        only ``.rgwot`` file in the given folder. Without stored embeddings, times follow from the rate of the features.
-        Settings are those of the ids and of K, or those of the bundle; ``probabilities`` are not stored.
+        only ``.rgwot`` file in the given folder. With stored embeddings, as `save` writes them, it can ``learn``,
+        ``suggest`` and be asked for ``stability``; without, times follow from the rate of the features. Settings are
+        those of the ids and of K, or those of the bundle; ``probabilities`` and labels that taught are not stored.
 
     Raises
     ------
@@ -92,7 +80,7 @@ def load(folder: str | os.PathLike[str]) -> Discovery:
     segments = read_segments(path / name_of(SEGMENTS))
     diagnostics = read_diagnostics(path / name_of(DIAGNOSTICS))
     orders = read_orders(path / name_of(ORDER))
-    key_steps = _Read(
+    key_steps = Stored(
         {
             str(scope): {
                 str(video): rows.drop(columns=["video", "scope"]).reset_index(drop=True)
@@ -115,7 +103,12 @@ def load(folder: str | os.PathLike[str]) -> Discovery:
         chosen = replace(chosen, embedding=learned.method, decoder=learned.rule)
     names = names_of(read_names(path / name_of(NAMES)), str(run), segments).names
     times = _times(key_steps, embedded, tree)
-    return Discovery(chosen, key_steps, times, embedded, learned, label_names(diagnostics) | names)
+    made = None
+    if embedded is not None:
+        # Doubts on features name them first; those on the key steps are not those of other key steps.
+        doubts = tuple(line for line in diagnostics.get("warnings", ()) if line.startswith("features"))
+        made = Made(list(times), (), embedded, None, None, None, doubts)
+    return Discovery(chosen, key_steps, times, embedded, learned, label_names(diagnostics) | names, made)
 
 
 def _key_steps_in(folder: Path) -> Path:

@@ -17,11 +17,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rgwot.bundles.learned import LearnedResult, learned_result
-from rgwot.choosing import Stability, repeated
+from rgwot.choosing import Stability, embeddings_of, repeated
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.experiments import Experiment, resolved
 from rgwot.datasets.names import id_of, name_of_recording, stem_of
 from rgwot.embedding.interface import (
+    ArrayFeatures,
     Embedded,
     EmbeddedTask,
     EmbedVideo,
@@ -38,7 +39,7 @@ from rgwot.keysteps.settings import LABELLED, Decoder, Labelled
 from rgwot.labels import Labels, n_labelled, read_labels
 from rgwot.others import labelled_others, labelled_samples
 from rgwot.paths import ANNOTATIONS, EMBEDDINGS, MANIFEST, NAMES, RESULTS, SEGMENTS, VIEW, Run, Tree, name_of
-from rgwot.procedure import Procedure, recordings_from_segments
+from rgwot.procedure import Deviation, Procedure, recordings_from_segments
 from rgwot.procedure.facts import step_facts, step_table
 from rgwot.procedure.groups import compare_groups
 from rgwot.procedure.known import told
@@ -69,17 +70,30 @@ def _gone(store: VideoFeatures) -> Embedded:
 
 
 @dataclass(frozen=True)
+class Stored(KeySteps):
+    """Key steps from files, with the deviations ``told`` there, because the segmentations behind them are not kept."""
+
+    told: Sequence[Deviation] = ()
+
+    @property
+    def deviations(self) -> list[Deviation]:
+        """The deviations that were stored."""
+        return list(self.told)
+
+
+@dataclass(frozen=True)
 class Made:
     """Features and embeddings of a task, from which other key steps are found without embedding again.
 
     ``named`` are all videos in the given order, ``videos`` the features of those with frames, by id. ``settings`` are
-    those of `discover`, ``doubts`` are on the features, ``kept`` is what labels do not change.
+    those of `discover`, ``doubts`` are on the features, ``kept`` is what labels do not change. A loaded result has
+    neither features nor ``embed``, the function that embeds a video.
     """
 
     named: Sequence[str]
     videos: Sequence[FeatureStore]
     embedded: EmbeddedTask
-    embed: EmbedVideo
+    embed: EmbedVideo | None
     model: Mapping[str, Any] | None
     settings: Mapping[str, Mapping[str, Any]] | None
     doubts: tuple[str, ...] = ()
@@ -87,6 +101,8 @@ class Made:
 
     def __getstate__(self) -> dict[str, Any]:
         # Functions cannot be pickled; of the embedding, only what it learned is needed again.
+        if self.embed is None:
+            return self.__dict__
         learned = self.embed.learned if isinstance(self.embed, Fitted) else None
         return {**self.__dict__, "embed": _gone if learned is None else Fitted(_gone, learned)}
 
@@ -100,6 +116,11 @@ class Made:
         with_doubts(key_steps, [*self.doubts, *on_labels])
         learned: LearnedResult | str
         try:
+            if self.embed is None:
+                raise RgwotError(
+                    "what was learned: found none, because a loaded result, which has no features, was taught; "
+                    "expected labels in discover, or learn in the session of discover, to label other videos"
+                )
             learned = learned_result(
                 run=run, method=chosen.embedding, rule=decoder, stores=self.videos, embedded=self.embedded,
                 embedding=self.embed, model=self.model, key_steps=key_steps,
@@ -108,6 +129,14 @@ class Made:
             learned = str(error)
         names = {} if given is None else dict(given.names)
         return Discovery(chosen, key_steps, times, self.embedded, learned, names, self, given)
+
+    def timed(self) -> list[VideoFeatures]:
+        """Return the videos with frames, with their embeddings in place of their features, for reading labels."""
+        fps = self.embedded.features_fps
+        return [
+            ArrayFeatures(video, own.embedding, own.time_s, own.duration_s, Fraction(own.native_fps), fps)
+            for video, own in self.embedded.videos.items()
+        ]
 
 
 @dataclass(frozen=True, repr=False)
@@ -190,9 +219,14 @@ class Discovery:
     def deviations(self) -> pd.DataFrame:
         """``video, kind, key_step, start_s, end_s, surprise, sureness, against``: the deviations of every video.
 
-        The kinds are ``missing``, ``added``, ``repeated``, ``too_early`` and ``too_late``. The surprise is in bits; the
-        sureness is the share of other segmentations that have the deviation, NaN without other segmentations. Key steps
-        of a group in ``procedure.groups`` may come in either order, so their order never deviates.
+        The kinds are ``missing``, ``added``, ``repeated``, ``too_early`` and ``too_late``. The surprise is in bits. A
+        second reading of the videos by appearance decides on the sureness (methods 9.10): 0.8 is plain (only if
+        annotated videos teach), 0.5 perhaps, 0.1 doubtful. Without a second reading (fewer than four or only annotated
+        videos, more than 24 key steps, or videos that were not learned from) it is the share of other segmentations
+        that have the deviation, or NaN if there are none. Most rows with 0.1 are false: read
+        ``deviations.query("sureness >= 0.5")`` first. ``against`` is ``others``, what most videos do, or ``own`` in a
+        result of the workflow, the procedure that is expected. Key steps of a group in ``procedure.groups`` may come in
+        either order, so their order never deviates.
         """
         return _by_name(deviation_table(self.key_steps.deviations))
 
@@ -232,10 +266,15 @@ class Discovery:
         (methods 5.10). Without labels they are far too sure: use them to rank samples, not as chances.
 
         Raises RgwotError if the decoder has none (``kmeans``, trivial ones, any with ``decode.surplus``), or the result
-        was loaded.
+        was loaded, because `save` does not store them.
         """
         shares = self.key_steps.probabilities
         if shares is None:
+            if isinstance(self.key_steps, Stored):
+                raise RgwotError(
+                    f"probabilities: found a loaded result of {self.run}, and save does not store them; expected one "
+                    "of discover; discover or learn again"
+                )
             raise self._without_memberships("probabilities")
         return {name: self._calibrated(shares[id_of(name)]) for name in self.times}
 
@@ -283,7 +322,7 @@ class Discovery:
         """Learn from labels of some of the videos, as `discover` with these labels does, in less time.
 
         The embeddings stay. From the second time on, so does what labels do not change in decoding; only what they
-        change is computed.
+        change is computed. A loaded result learns from its stored embeddings, and then labels no other videos.
 
         Parameters
         ----------
@@ -295,12 +334,14 @@ class Discovery:
         Returns
         -------
         Discovery
-            Equal to the result of `discover` with the same videos, settings, seed and labels.
+            Equal to the result of `discover` with the same videos, settings, seed and labels; after `rgwot.load`, with
+            default settings apart from those in the ids.
 
         Raises
         ------
         rgwot.RgwotError
-            As in `discover`, and for a result of a method or decoder that has no embeddings.
+            As in `discover`, and for a result without embeddings (the method ``none``, or one that was loaded without
+            them).
 
         Examples
         --------
@@ -312,13 +353,13 @@ class Discovery:
         >>> taught.run.decoder, taught.labels["3"][::20].tolist()
         ('labelled', [1, 2, 3])
         """
-        if self.made is None:
-            raise RgwotError(f"learn: found a result of {self.run}, which has no embeddings; expected another decoder")
+        embeddings_of(self, "learn")
+        assert self.made is not None
         if decoder is None:
             decoder = self.run.decoder if isinstance(self.experiment.decoder, Labelled) else LABELLED
         chosen = resolved(self.run.method, decoder, None, self.made.settings, self.run.seed)
         check_labels(chosen.decoder, n_labelled(labels))
-        given = read_labels(labels, self.made.named, self.made.videos, silence)
+        given = read_labels(labels, self.made.named, self.made.timed(), silence)
         with progress_shown(progress):
             return self.made.found(chosen, self.times, given)
 
@@ -627,8 +668,15 @@ class Discovery:
         result_folder = tree.keysteps(self.run)
         write_csv(self._manifest(), tree.at(MANIFEST))
         if self.embedded is not None:
-            about = {"method": self.run.method, "seed": self.run.seed, "features_fps": self.embedded.features_fps}
-            write_embedded(tree.at(EMBEDDINGS, self.run), self.embedded.videos, about)
+            embedded = self.embedded
+            facts = {"held_out": embedded.held_out, "notes": embedded.notes, "scales": embedded.scales}
+            about: dict[str, Any] = {
+                "method": self.run.method,
+                "seed": self.run.seed,
+                "features_fps": embedded.features_fps,
+            }
+            about |= {name: fact for name, fact in facts.items() if fact}
+            write_embedded(tree.at(EMBEDDINGS, self.run), embedded.videos, about)
         write_keysteps(result_folder, self.key_steps)
         if self.names:
             text = names_text(str(self.run), self.key_steps.segment_table, self.names)
@@ -743,8 +791,8 @@ class Discovery:
         what, number = ("videos", videos) if moments is None else ("moments", moments)
         if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
             raise RgwotError(f"{what}: found {number!r}, expected a whole number, 1 or more")
-        if self.embedded is None:
-            raise RgwotError(f"suggest: found a result of {self.run.method!r}, which reads no features; use another")
+        embeddings_of(self, "suggest")
+        assert self.embedded is not None
         K, seed = number_of_key_steps(self.key_steps.segment_table), self.run.seed
         if moments is not None:
             return _by_name(moments_of(self.embedded, self.given, K, seed, int(number)))

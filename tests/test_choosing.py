@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import tempfile
 from dataclasses import replace
@@ -228,6 +229,61 @@ def test_a_saved_result_comes_back(found: rgwot.Discovery, tmp_path: Path) -> No
     assert rgwot.load(folder).run == found.run
     with pytest.raises(RgwotError, match="nowhere: no such folder; expected one folder of key steps"):
         rgwot.load(tmp_path / "nowhere")
+
+
+def test_a_loaded_result_learns_like_the_one_that_was_saved(found: rgwot.Discovery, tmp_path: Path) -> None:
+    turned = {"b b": np.where(STEPS > 1, STEPS, -1), "d": STEPS}
+    here = found.learn(turned)
+    found.save(tmp_path)
+    back = rgwot.load(tmp_path)
+    there = back.learn(turned)
+    for table in ("segments", "order", "deviations", "samples"):
+        assert getattr(there, table).equals(getattr(here, table)), table
+    assert (there.procedure, there.run, there.warnings) == (here.procedure, here.run, here.warnings)
+    for name in NAMES:
+        np.testing.assert_array_equal(there.probabilities[name], here.probabilities[name])
+    assert back.suggest(videos=2) == found.suggest(videos=2)
+    assert pickle.loads(pickle.dumps(back)).learn(turned).segments.equals(here.segments)
+    # A list is in the order of the recordings, and labels that do not fit are told like those of discover.
+    assert back.learn([None, turned["b b"], None, STEPS]).segments.equals(here.segments)
+    with pytest.raises(RgwotError, match=r"labels\['a'\]: found 2 labels from 0, expected 30 whole numbers"):
+        back.learn({"a": [1, 2]})
+    with pytest.raises(RgwotError, match="found none, because a loaded result, which has no features, was taught"):
+        there.predict(recordings())
+    with pytest.raises(RgwotError, match="probabilities: found a loaded result .*, and save does not store them"):
+        _ = back.probabilities
+    trivial = rgwot.discover(recordings(), fps=2, K=3, method="none", decoder="uniform")
+    with pytest.raises(RgwotError, match="learn: found a result of none/uniform/seed0, which has no embeddings"):
+        trivial.learn(turned)
+
+
+def test_videos_that_were_held_out_and_samples_that_were_missing_stay_so(tmp_path: Path) -> None:
+    gaps = recordings()
+    gaps["a"][4:6] = np.nan
+    split = "whitened@data.split=holdout"
+    found = rgwot.discover(gaps, fps=2, K=3, method=split, decoder="meanfield", missing="background")
+    found.save(tmp_path)
+    back = rgwot.load(tmp_path)
+    assert found.embedded is not None
+    assert back.embedded is not None
+    assert len(found.embedded.held_out) > 0
+    assert back.embedded.held_out == found.embedded.held_out
+    labelled = {name: STEPS for name in ("b b", "c", "d") if name.replace(" ", "%20") not in found.embedded.held_out}
+    here, there = found.learn(labelled), back.learn(labelled)
+    assert there.segments.equals(here.segments)
+    assert set(there.labels["a"][4:6]) == {0}
+    assert [line for line in there.warnings if "NaN" in line] == [line for line in here.warnings if "NaN" in line] != []
+
+
+def test_segments_that_do_not_count_are_drawn_paler(found: rgwot.Discovery) -> None:
+    table = found.key_steps.segments["task"]
+    changed = {video: rows.assign(counts=rows["key_step"] != 2) for video, rows in table.items()}
+    pale = replace(found, key_steps=replace(found.key_steps, segments={"task": changed}))
+    for result, alphas in ((found, [None] * 4), (pale, [None, None, 0.4, None])):
+        axis = result.plot(videos=["a"]).axes[0]
+        # The first bar is the whole recording.
+        assert [bar.get_alpha() for bar in axis.collections] == alphas
+    plt.close("all")
 
 
 def test_a_result_without_embeddings_comes_back_with_times_by_its_rate(tmp_path: Path) -> None:

@@ -472,6 +472,7 @@ def test_pictures_exports_and_comparisons(found: rgwot.Discovery, tmp_path: Path
     assert {same.names[number] for number in same.agreement.matched.values()} == {"cut", "stir", "pour"}
     everyone = found.compare(tmp_path / "elan")
     assert (len(everyone.common), everyone.agreement.kappa) == (10, 1)
+    assert repr(everyone) == "<Comparison: 10 videos, kappa 1.00, F1 of segments 100.0>"
     with pytest.raises(RgwotError, match="nowhere: no such file or folder"):
         found.compare(tmp_path / "nowhere")
     assert found.compare(found).agreement.adjusted_rand == 1

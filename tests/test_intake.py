@@ -329,7 +329,8 @@ def test_numbers_as_text_keep_their_numbers() -> None:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ("a.csv", "labels['a']: found 'a.csv', expected labels or a table; read the file first, as by pandas.read_csv"),
+        ("gone.csv", "labels['a']: gone.csv: "),
+        ("a.json", "labels['a']: a.json: suffix '.json'; expected an annotation: one of"),
         (SEGMENTS.assign(start_s=pd.Timestamp("2024-05-01")), "found the time '2024-05-01 00:00:00', expected seconds"),
         (SEGMENTS.assign(start_s="0:01"), "labels['a']: found the time '0:01', expected seconds from the beginning of"),
         ({"start_s": [0], "end_s": [1, 2]}, "found a mapping that is no table (All arrays must be of the same"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,46 @@ def test_names_of_features_are_those_of_tables() -> None:
     given = read({"take 1": ["stir"] * 4 + ["pour"] * 4, "take 2": table})
     assert given.labels["take%201"].tolist() == [2] * 4 + [3] * 4
     assert given.names == {2: "stir", 3: "pour"}
+
+
+@pytest.mark.parametrize("sink", ["csv", "elan", "boris"])
+def test_annotation_files_are_read_like_tables(sink: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    steps = np.repeat([1, 2, 3], 10)
+    features = rng.normal(size=(3, 8))[steps - 1]
+    videos = {name: features + rng.normal(scale=0.2, size=(30, 8)) for name in ("a", "b b", "c")}
+    table = pd.DataFrame({"start_s": [0, 5, 10.0], "end_s": [5, 10, 15.0], "label": ["pour", "stir", "serve"]})
+    taught = rgwot.discover(videos, fps=2, method="whitened", labels={"b b": table})
+    taught.export(sink, tmp_path / "out")
+    path = next(file for file in sorted((tmp_path / "out").iterdir()) if file.suffix in (".csv", ".eaf", ".boris"))
+    if sink == "elan":
+        path = tmp_path / "out" / "b b.eaf"
+    # A file is of the video that is meant; of many videos, it is the rows of this one.
+    again = taught.learn({"b b": path})
+    assert again.segments.equals(taught.segments)
+    assert again.names == taught.names
+    assert taught.compare(path).agreement.kappa == 1 if sink != "elan" else True
+    assert taught.score(videos, {"b b": str(path)}) == 1
+
+
+def test_files_without_header_with_marks_numbers_and_silence(tmp_path: Path) -> None:
+    def labels(text: str, name: str = "any.csv") -> Given:
+        (tmp_path / name).write_text(text)
+        return read({"take 1": tmp_path / name})
+
+    given = labels("0,2,1 pour\n2,4,2 stir\n")
+    assert (given.labels["take%201"].tolist(), given.names) == ([1, 1, 2, 2, *[-1] * 4], {1: "pour", 2: "stir"})
+    given = labels("start_s,end_s,key_step\n0,2,3\n2,4,0\n4,6,1\n")
+    assert (given.labels["take%201"].tolist(), given.names) == ([3, 3, 0, 0, 1, 1, -1, -1], {})
+    given = labels("time_s,label\n1,pour\n5,stir\n6,-\n")
+    assert given.labels["take%201"].tolist() == [-1, 1, -1, -1, -1, 2, 0, -1]
+    assert given.marks["take%201"].sum() == 3
+    given = labels("start_s,end_s,label,silence\n2,4,pour,throughout\n4,6,stir,throughout\n")
+    assert given.labels["take%201"].tolist() == [0, 0, 1, 1, 2, 2, 0, 0]
+    many = "video,start_s,end_s,label\ntake 1,0,2,pour\ntake 2,0,2,stir\n"
+    assert labels(many).names == {1: "pour"}
+    with pytest.raises(RgwotError, match=r"labels\['take 1'\]: .*any.csv: found no row of this video; did you mean"):
+        labels(many.replace("take 1", "take 9"))
 
 
 def test_single_labelled_features_are_marks() -> None:

@@ -147,7 +147,8 @@ def read_annotation_file(
     fps
         Frames per second of an MS-TCN file, which counts frames.
     marks
-        Whether to return marks, too, which have equal start and end, and background, whose label is ``background``.
+        Whether to return marks, too, which have equal start and end, and background, whose label is ``background``;
+        and the column ``silence``, if the file has it.
 
     Returns
     -------
@@ -175,7 +176,8 @@ def read_annotation_file(
     table = pd.DataFrame(segments, columns=list(SegmentRow._fields), dtype=object).astype(
         {"start_s": float, "end_s": float}
     )
-    return table[["video", "start_s", "end_s", "label"]]
+    said = ["silence"] if marks and any(row.silence for row in rows) else []
+    return table[["video", "start_s", "end_s", "label", *said]]
 
 
 def read_annotation(path: Path, names: Iterable[str], options: Options, clock: VideoInfo | None) -> Annotation:

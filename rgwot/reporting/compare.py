@@ -66,6 +66,11 @@ class Comparison(NamedTuple):
     names: Mapping[int, str] = {}
     taught: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        agreed, n = self.agreement, len(self.common)
+        videos = f"{n} video{'s' if n > 1 else ''}"
+        return f"<Comparison: {videos}, kappa {agreed.kappa:.2f}, F1 of segments {100 * agreed.segments_f1:.1f}>"
+
 
 def read_answer(folder: Path) -> Answer:
     """Read the key steps of a result from its folder; raise RgwotError if it has none."""

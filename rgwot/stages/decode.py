@@ -38,6 +38,12 @@ from rgwot.timing import predicted_labels
 
 log = logging.getLogger(__name__)
 
+TEACHING = 3
+"""Fewest teaching videos, and fewest others, by which a key step is said to be found seldom."""
+
+FOUND = 0.6
+"""Share of the other videos below which a key step of all teaching videos is found seldom."""
+
 #: Finds other files than key steps in a folder.
 NOT_KEY_STEPS = other_than({name_of(path) for path in (*KEYSTEPS, NAMES)})
 
@@ -140,6 +146,27 @@ def taught_by(task: EmbeddedTask, given: Given, decoder: Labelled, seed: int) ->
     )
 
 
+def seldom_found(key_steps: KeySteps, taught: Given) -> list[str]:
+    """Return a line for each key step that all teaching videos have and few of the others (methods 5.11).
+
+    It needs `TEACHING` teaching videos and as many others.
+    """
+    steps = {video: set(rows["key_step"]) for video, rows in key_steps.segments["task"].items()}
+    others = [own for video, own in steps.items() if video not in taught.labels]
+    if min(len(taught.labels), len(others)) < TEACHING:
+        return []
+    lines = []
+    for step in sorted(set.intersection(*(set(own[own > 0].tolist()) for own in taught.labels.values()))):
+        found = sum(step in own for own in others)
+        if found < FOUND * len(others):
+            name, n = taught.names.get(step, ""), len(taught.labels)
+            lines.append(
+                f"key step {step}{f' ({name})' if name else ''}: in {n} of {n} annotated videos, found in {found} of "
+                f"{len(others)} others; expected it in most of them; annotate one without it, which may leave it out"
+            )
+    return lines
+
+
 def check_labels(decoder: Decoder, labelled: int) -> None:
     """Raise RgwotError if a decoder cannot learn from this number of ``labelled`` videos, or learns from none."""
     if isinstance(decoder, Labelled):
@@ -163,9 +190,9 @@ def decode_task(
 
     The decoder ``labelled`` learns from ``given`` labels (`taught_by`). What labels do not change is ``kept``, so that
     decoding the same embeddings with other labels takes less time. The diagnostics also have ``decoding_cpu_s``, the
-    CPU time in seconds, ``uncovered`` if a key step seems to have no label (`uncovered`), and with three and more
-    teaching videos ``left_out`` (`leave_one_out`), whose own CPU time is apart, as is that of `read_again`. Without
-    ``check`` there is none of these three.
+    CPU time in seconds, ``uncovered`` if a key step seems to have no label (`uncovered`), a warning of a key step
+    that is found seldom (`seldom_found`), and with three and more teaching videos ``left_out`` (`leave_one_out`), whose
+    own CPU time is apart, as is that of `read_again`. Without ``check`` there is none of these four.
 
     Raises RgwotError for labels that the decoder does not learn from or lacks, and wherever
     `find_key_steps` does.
@@ -184,6 +211,10 @@ def decode_task(
         key_steps.diagnostics["uncovered"] = missing
         key_steps.diagnostics["warnings"].append(uncovered_sentence(missing))
         log.warning("%s/%s/seed%d: %s", task.method, decoder.NAME, seed, uncovered_sentence(missing))
+    if taught is not None and check and (seldom := seldom_found(key_steps, taught)):
+        key_steps.diagnostics["warnings"].extend(seldom)
+        for line in seldom:
+            log.warning("%s/%s/seed%d: %s", task.method, decoder.NAME, seed, line)
     left_out = None if taught is None or not check else leave_one_out(task, taught, run, extra, seed)
     if left_out is not None:
         key_steps.diagnostics["left_out"] = left_out.facts

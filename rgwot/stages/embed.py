@@ -49,9 +49,13 @@ def write_embedded(path: Path, videos: Mapping[str, EmbeddedVideo], facts: Mappi
         "time_s": np.concatenate([video.time_s for video in embedded]),
         "offsets": np.cumsum([0, *(len(video.time_s) for video in embedded)], dtype=np.int64),
     }
-    background = [video.background for video in embedded if video.background is not None]
-    if background:
-        arrays["background"] = np.concatenate(background)
+    # With missing="background", some videos have background and others do not.
+    background = [video.background for video in embedded]
+    if any(own is not None for own in background):
+        masks = zip(embedded, background, strict=True)
+        arrays["background"] = np.concatenate(
+            [np.zeros(len(video.time_s), dtype=bool) if own is None else own for video, own in masks]
+        )
     rates = [str(video.native_fps) for video in embedded]
     lengths = [video.duration_s for video in embedded]
     attributes: dict[str, Any] = {**facts, "videos": list(videos), "duration_s": lengths, "native_fps": rates}

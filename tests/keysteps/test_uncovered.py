@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from numpy.typing import NDArray
 import rgwot
 from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
 from rgwot.keysteps.interface import Given
+from rgwot.keysteps.settings import Kmeans
 from rgwot.keysteps.uncovered import uncovered
 from rgwot.reporting.show import procedure_lines
+from rgwot.stages.decode import decode_task, seldom_found
 
 V, EACH, K = 5, 12, 5
 
@@ -76,6 +79,29 @@ def test_it_is_a_warning_of_the_result(recordings: Any, tmp_path: Path) -> None:
     assert "uncovered" not in more.diagnostics
     # The new key step is the one that was hidden.
     assert np.mean([(more.labels[name] == K) == (labels[name] == K) for name in videos]) > 0.95
+
+
+def test_a_step_of_all_teaching_videos_that_few_others_have_is_told(recordings: Any) -> None:
+    task, labels = recordings
+    key_steps = decode_task(task, Kmeans(K=2), 0, alone=False, check=False)
+    teaching = ("v0", "v1", "v2")
+    others = [f"w{number}" for number in range(5)]
+
+    def told(having: int, labelled: Given) -> list[str]:
+        tables = {
+            name: pd.DataFrame({"start_s": [0.0, 1.0], "end_s": [1.0, 2.0], "key_step": [1, 2 if at < having else 1]})
+            for at, name in enumerate([*others, *teaching])
+        }
+        return seldom_found(replace(key_steps, segments={"task": tables}), labelled)
+
+    every = Given({name: np.array([1, 2, -1]) for name in teaching}, {2: "stir"}, 2)
+    (line,) = told(2, every)
+    assert line.startswith("key step 2 (stir): in 3 of 3 annotated videos, found in 2 of 5 others; expected it in most")
+    # Three of five are 60 %.
+    assert told(3, every) == []
+    # A step that one teaching video lacks may be left out elsewhere, and two teaching videos are too few.
+    assert told(0, replace(every, labels={**every.labels, "v1": np.array([1, 1, 0])})) == []
+    assert told(0, replace(every, labels={name: every.labels[name] for name in teaching[:2]})) == []
 
 
 def test_much_background_is_no_reason_to_doubt_if_only_one_step_was_looked_for(recordings: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
@@ -13,6 +13,16 @@ from rgwot.runtime.errors import RgwotError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+PALE = 0.4
+"""Opacity of a segment that does not count as an occurrence of its key step."""
+
+
+def _style(segment: Any) -> dict[str, Any]:
+    """Return the style of a row of a table of segments; only tables of results say which segments count."""
+    style = step_style(segment.key_step)
+    return style if segment.key_step == 0 or getattr(segment, "counts", True) else style | {"alpha": PALE}
 
 
 def segment_bars(
@@ -57,7 +67,7 @@ def segment_bars(
                 axis.broken_barh([(0, video.duration_s)], (position - 0.4, 0.8), facecolor=BACKGROUND_COLOUR)
                 for segment in table[table.video == video.video].itertuples():
                     stretch = (segment.start_s, segment.end_s - segment.start_s)
-                    axis.broken_barh([stretch], (position - 0.4, 0.8), **step_style(segment.key_step))
+                    axis.broken_barh([stretch], (position - 0.4, 0.8), **_style(segment))
             axis.set_yticks(range(len(rows)), rows)
             axis.invert_yaxis()
             axis.set_xlim(0, video.duration_s)
@@ -84,7 +94,7 @@ def segment_rows(
         axis.broken_barh([(0, float(video["duration_s"]))], (position - 0.4, 0.8), facecolor=BACKGROUND_COLOUR)
         for segment in task[task["video"] == video["video"]].itertuples():
             stretch = (segment.start_s, segment.end_s - segment.start_s)
-            axis.broken_barh([stretch], (position - 0.4, 0.8), **step_style(segment.key_step))
+            axis.broken_barh([stretch], (position - 0.4, 0.8), **_style(segment))
     axis.set_yticks(range(len(rows)), [str(video["name"]) for video in rows])
     axis.invert_yaxis()
     axis.set_xlabel("seconds")
