@@ -186,7 +186,7 @@ def test_planning_knows_extensions(folder: Path) -> None:
             "unknown key 'meanfield.alpha'",
             "unknown key 'clock.unit_s'",
             "unknown key 'clock.unit'; known: ",
-            "clock: unknown key 'unit'; did you mean 'unit_s'?",
+            "unknown key 'clock.unit'; did you mean 'unit_s'?",
         ),
         strict=True,
     ):

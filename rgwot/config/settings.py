@@ -59,7 +59,9 @@ def checked(content: Mapping[Any, Any]) -> dict[str, dict[str, Any]]:
         for key in keys:
             if key not in known[block]:
                 elsewhere = [f"{name}.{key}" for name, others in known.items() if key in others]
-                hint = f"known: {', '.join(elsewhere)}" if elsewhere else nearest(str(key), known[block])
+                hint = nearest(str(key), known[block])
+                if elsewhere and not hint.startswith("did you mean"):
+                    hint = f"known: {', '.join(elsewhere)}"
                 raise RgwotError(f"unknown key '{block}.{key}'; {hint}")
     values: dict[str, Any] = {}
     for kind in dict.fromkeys(known[block][key] for block, keys in content.items() for key in keys):

@@ -133,7 +133,8 @@ def egtea(tmp_path: Path) -> Study:
 
 def test_a_study_holds_out_subjects_and_the_same_for_every_method(egtea: Study) -> None:
     def held_in(dataset: str, task: str, method: str) -> tuple[str, ...]:
-        return held_out(egtea, dataset, task, method, videos(egtea, dataset, task))
+        data = egtea.experiments.embedding(method, dataset).data
+        return held_out(egtea, dataset, task, data, videos(egtea, dataset, task))
 
     held = held_in("egtea_gaze", "Pizza", "rgwot@data.split=holdout")
     assert len(held) == 4

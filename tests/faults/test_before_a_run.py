@@ -81,7 +81,7 @@ def test_a_bad_config_yaml_ends_the_run(fresh: Checkout) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--configfile", SMALL, "dataset.yaml"), "configuration: datasets.demo.settings.ot.r: "),
+        (("--configfile", SMALL, "dataset.yaml"), "configuration: datasets.demo.settings: ot.r: "),
         (("--config", "ot={alpha: 3}"), "configuration: ot.alpha: "),
     ],
 )

@@ -36,7 +36,7 @@ NAMES = (
     "NA", "a,b", "a:b", "a=b",
 )  # fmt: skip
 REFUSED = {"a\nb": "control", "é" * 120: "long"}
-FEATURES = {"device": "cpu", "features": {"fps": 1, "size": 32, "weights": "random"}}
+FEATURES = {"features": {"fps": 1, "size": 32, "weights": "random"}}
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
@@ -171,7 +171,7 @@ def test_jobs_with_a_hostile_name(tmp_path: Path) -> None:
     store = f"features/{row['video']}.zarr"
     params = {"videos": {row["video"]: str(source)}, "settings": {**FEATURES, **READING}}
     ids = {"video": row["video"]}
-    command = script_command("extract", jobs, output=[store], params=params, wildcards=ids)
+    command = script_command("extract", jobs, output=[store], params=params, wildcards=ids, config={"device": "cpu"})
     said = run(command, tmp_path, 120)
     assert said.returncode == 0, said.text
     assert open_store(tmp_path / store).attributes["source"] == f"{name}.mp4"

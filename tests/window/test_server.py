@@ -191,9 +191,9 @@ def test_the_number_of_key_steps_is_one_line_of_the_configuration(served: Served
     assert Path("config.yaml").read_text() == f"{CONFIG}decode: {{K: 9}}\n"
     for wrong in (1, True, "9", None, 10**9):
         assert ask(served, "/api/K", "PUT", {"K": wrong})[0] == 400
-    Path("config.yaml").write_text(f"{CONFIG}decode:\n  m: 1.5 # less fuzzy\n")
+    Path("config.yaml").write_text(f"{CONFIG}decode:\n  time: 0.1 # a little\n")
     assert ask(served, "/api/K", "PUT", {"K": 3})[0] == 200
-    assert Path("config.yaml").read_text() == f"{CONFIG}decode:\n  K: 3\n  m: 1.5 # less fuzzy\n"
+    assert Path("config.yaml").read_text() == f"{CONFIG}decode:\n  K: 3\n  time: 0.1 # a little\n"
     Path("config.yaml").write_text(CONFIG)
 
 
