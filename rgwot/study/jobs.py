@@ -12,7 +12,7 @@ from typing import Any
 
 from rgwot.blocks import Blocks, flatten
 from rgwot.config.configuration import load_config, read_files
-from rgwot.config.experiments import decoder_of, family_of, replaced_settings
+from rgwot.config.experiments import decoder_of, family_of, replaced_settings, split_id
 from rgwot.config.settings import defaults, merged, owners, without_execution
 from rgwot.datasets import registry
 from rgwot.datasets.base import too_few_videos
@@ -203,8 +203,8 @@ def check_rule(decoder: str) -> None:
 
 
 def reads_annotations(decoder: str) -> bool:
-    """Return whether a decoder reads the annotated segments."""
-    return decoder_of(decoder).NAME == ANNOTATED
+    """Return whether a decoder reads the annotated segments; an unknown one, which is told elsewhere, does not."""
+    return split_id(decoder)[0] == ANNOTATED
 
 
 def check_unedited(folder: Path) -> None:
