@@ -56,14 +56,16 @@ class Stage:
         """The method."""
         from rgwot.config.experiments import family_of
 
-        return family_of(self.snakemake.wildcards.method).embedding.of(self.settings)
+        settings = self.settings  # with the study's extensions, which may add the method
+        return family_of(self.snakemake.wildcards.method).embedding.of(settings)
 
     @cached_property
     def decoder(self) -> Decoder:
         """The decoder."""
         from rgwot.config.experiments import decoder_of
 
-        return decoder_of(self.snakemake.wildcards.decoder).of(self.settings)
+        settings = self.settings  # with the study's extensions, which may add the decoder
+        return decoder_of(self.snakemake.wildcards.decoder).of(settings)
 
     @property
     def seed(self) -> int:

@@ -149,7 +149,7 @@ def check_key_steps(folder: Path, manifest: pd.DataFrame) -> None:
     procedure = json.loads((folder / "procedure.json").read_text(encoding="utf-8"))
     assert sorted(procedure["order"]) == [node["key_step"] for node in procedure["nodes"]]
     deviations = read(folder / "deviations.csv")
-    assert list(deviations) == ["video", "kind", "key_step", "start_s", "end_s", "surprise", "sureness"]
+    assert list(deviations) == ["video", "kind", "key_step", "start_s", "end_s", "surprise", "sureness", "against"]
     assert set(deviations["video"]) <= set(manifest["video"])
     assert deviations["surprise"].gt(0).all()
     assert json.loads((folder / "diagnostics.json").read_text(encoding="utf-8"))["K"] == 7

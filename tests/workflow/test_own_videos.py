@@ -126,7 +126,8 @@ def test_scoring_is_refused_in_one_line(own: Checkout) -> None:
 def test_an_edited_result_is_neither_read_nor_written_over(own: Checkout) -> None:
     file = own.path / SEGMENTS
     written = file.read_text(encoding="utf-8")
-    edited = written.replace(",1\n", ",2\n")
+    edited = written.replace(",1,1,True\n", ",2,1,True\n")
+    assert edited != written
     file.write_text(edited, encoding="utf-8")
     (own.path / "other.yaml").write_text("decode: {K: 4}\n", encoding="utf-8")
     bundle = "results/bundles/rgwot/graphcut/mine/tea/seed0.rgwot"
