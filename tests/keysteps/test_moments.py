@@ -122,7 +122,7 @@ def test_numbers_that_cannot_be_meant_are_refused_in_one_line(samples: Any, aske
 
 def test_without_features_nothing_is_suggested() -> None:
     found = rgwot.discover([np.zeros((20, 3)) + np.arange(20)[:, None]], fps=2, method="none", decoder="uniform", K=2)
-    with pytest.raises(RgwotError, match=r"suggest: found a result of 'none'"):
+    with pytest.raises(RgwotError, match=r"suggest: found a result of none/uniform/seed0, which has no embeddings"):
         found.suggest(moments=1)
 
 

@@ -235,7 +235,7 @@ def test_the_fit_ends_where_one_distribution_at_a_time_does(n: int, components: 
 def gradient_of(x: Tensor, y: Tensor, draws: tuple[Draw, Draw]) -> Tensor:
     inputs = x.clone().requires_grad_(), y.clone().requires_grad_()
     everything = [torch.ones(1, x.shape[1], dtype=torch.float64)] * 2
-    found = torch.autograd.grad(gtcc_loss(*inputs, *draws, everything).sum(), inputs)
+    found = torch.autograd.grad(gtcc_loss(*inputs, *draws, *everything).sum(), inputs)
     return torch.cat([one.flatten() for one in found])
 
 

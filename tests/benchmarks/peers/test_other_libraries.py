@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from decoder_task import task
-from hmm import decode_hmm
+from hmm import Hmm, decode_hmm
 from sklearn.metrics import adjusted_rand_score
 from ticc import _filled, decode_ticc
 
@@ -13,7 +13,7 @@ from ticc import _filled, decode_ticc
 def test_the_markov_model_finds_steps_that_are_far_apart() -> None:
     pytest.importorskip("hmmlearn")
     frames, truth = task(noise=0.2)
-    found = [decode_hmm(frames, 4, np.random.default_rng(0)).labels for _ in range(2)]
+    found = [decode_hmm(frames, 4, np.random.default_rng(0), Hmm()).labels for _ in range(2)]
     np.testing.assert_array_equal(*found)
     assert adjusted_rand_score(truth, found[0]) > 0.95
 
