@@ -16,7 +16,8 @@ FLOORS = {
     # The mathematics: arrays in, arrays out.
     "core": (
         "baselines", "blocks", "columns", "embedding", "evaluation", "keysteps", "losses", "procedure",
-        "runtime.errors", "runtime.html", "runtime.limits", "runtime.progress", "runtime.text", "timing", "transport",
+        "runtime.errors", "runtime.html", "runtime.limits", "runtime.progress", "runtime.text", "runtime.threads", "timing",
+        "transport",
     ),
     # Videos, features, data sets, settings, and the stages that read and write them.
     "files": ("config", "datasets", "features", "paths", "records", "runtime", "stages", "video"),
