@@ -16,8 +16,8 @@ FLOORS = {
     # The mathematics: arrays in, arrays out.
     "core": (
         "baselines", "blocks", "columns", "embedding", "evaluation", "keysteps", "losses", "procedure",
-        "runtime.errors", "runtime.html", "runtime.limits", "runtime.progress", "runtime.text", "runtime.threads", "timing",
-        "transport",
+        "runtime.errors", "runtime.html", "runtime.limits", "runtime.progress", "runtime.text", "runtime.threads",
+        "timing", "transport",
     ),
     # Videos, features, data sets, settings, and the stages that read and write them.
     "files": ("config", "datasets", "features", "paths", "records", "runtime", "stages", "video"),
@@ -142,6 +142,7 @@ def test_the_core_opens_no_file_and_draws_nothing() -> None:
         "networkx",
         "pydantic",
         "threadpoolctl",
+        "joblib",
         "ot",
         "gensim",
         "tqdm",
