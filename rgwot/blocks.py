@@ -64,7 +64,7 @@ class Block(BaseModel):
 
     @classmethod
     def about(cls) -> str:
-        """Return what it is in a few words, the first line of its description."""
+        """Return the first line of the docstring of the class."""
         return (cls.__doc__ or "").strip().partition("\n")[0].rstrip(".")
 
     @classmethod
@@ -89,7 +89,7 @@ class Block(BaseModel):
         return values
 
     def by_block(self) -> dict[str, dict[str, Any]]:
-        """Return all values by block and key."""
+        """Return the values of all keys by block."""
         values = self.model_dump(by_alias=True, include=_fields_of(type(self)))
         found: dict[str, dict[str, Any]] = {}
         for key, block in self.places().items():
@@ -207,7 +207,7 @@ def flatten(blocks: Blocks) -> dict[str, Any]:
 
 
 def nested(dotted: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Turn dotted keys into blocks, the reverse of `flatten`."""
+    """Nest dotted keys by block; the inverse of `flatten`."""
     blocks: dict[str, dict[str, Any]] = {}
     for name, value in dotted.items():
         block, key = name.split(".", 1)

@@ -130,7 +130,7 @@ def doubts_on_features(
             f"features: maps of the shape {tuple(maps[0])} are read as (T, C, h, w); are the channels last? give "
             "array.transpose(0, 3, 1, 2)"
         )
-    # Times of more than a day are doubted where they are read.
+    # The reader of times warns about more than a day.
     lengths = [video.duration_s for video in videos if len(video) >= FEWEST]
     if line := unlikely_lengths([length for length in lengths if not timed or length < LONG_S]):
         doubts.append(f"features: {line}")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
+    from chromium import Browser
     from playwright.sync_api import Browser as Chromium
 
 # How long an example takes says more about what else the machine does than about the code; every run draws the same.
@@ -38,3 +39,13 @@ def running() -> Iterator[Chromium]:
 
     with chromium() as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def browser(running: Chromium) -> Iterator[Browser]:
+    """A browser without the cookies of other files of tests."""
+    from chromium import Browser
+
+    opened = Browser(running)
+    yield opened
+    opened.close()

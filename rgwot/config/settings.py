@@ -70,7 +70,7 @@ def checked(content: Mapping[Any, Any]) -> dict[str, dict[str, Any]]:
 
 
 def merged(*layers: Blocks) -> dict[str, dict[str, Any]]:
-    """Return the keys of all layers; later layers win."""
+    """Merge the keys of all layers; later layers win."""
     blocks: dict[str, dict[str, Any]] = {}
     for layer in layers:
         for block, keys in layer.items():
@@ -79,7 +79,7 @@ def merged(*layers: Blocks) -> dict[str, dict[str, Any]]:
 
 
 def defaults() -> dict[str, Any]:
-    """Return the default of every dotted key (the family ``rgwot``)."""
+    """Return the default of every dotted key, for the family ``rgwot``."""
     values: dict[str, Any] = {"loss.alignment": TrainedEncoder().loss.NAME}
     for block, keys in owners().items():
         for key, kind in keys.items():

@@ -15,8 +15,8 @@ FAR, SPIKE_GAP = 1000.0, 20.0
 any usual value; some sensors have spikes of a hundred deviations."""
 
 FAR_CODE, CODE_GAP, RARE = 20.0, 5.0, 0.2
-"""The same for a value that occurs several times, like -9999 for missing ones, in less than this share of samples. If
-it occurs more often, it must not be 0, which many sensors have at rest."""
+"""Limits as for a spike, for one value that occurs several times, such as -9999 for missing samples. Above the share
+`RARE` of samples, 0 is not such a value, because many sensors show 0 at rest."""
 
 EVEN, LINEAR = 1.5, 0.99
 """Steps of a clock are nearly equal, the 95th percentile at most this many times the 5th; or it is a straight line, by

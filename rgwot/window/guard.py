@@ -79,9 +79,10 @@ def names_of_host(host: str) -> frozenset[str] | None:
 
 
 def is_own_host(header: str, names: frozenset[str], numeric: bool) -> bool:
-    """Return whether a Host header names this machine; with ``numeric``, any address in numbers does.
+    """Return whether a Host header names this machine.
 
-    A number cannot be led elsewhere by a name server. The port may be another one at the near end of a tunnel.
+    If ``numeric``, every numeric address is accepted, because no name server can redirect it.
+    The port may be another one at the near end of a tunnel.
     """
     try:
         name = urlsplit(f"//{header}").hostname or ""
@@ -148,7 +149,7 @@ class Guard:
         return None
 
     async def _welcome(self, send: Send, token: str) -> None:
-        """Exchange the token for the cookie, and leave the token out of the address of what follows.
+        """Exchange the token for the cookie, and open the page at an address without the token.
 
         The page goes on by itself instead of being sent on: after a click in another site, a browser would not send the
         new cookie along a redirection.

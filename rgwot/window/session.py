@@ -78,7 +78,7 @@ class Session:
             self._generation += 1
 
     def _ran(self) -> None:
-        """Note that a run has ended, which may have written new results."""
+        """Record that a run has ended; it may have written new results."""
         self._changed()
         self.answers.ran()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ import pytest
 if TYPE_CHECKING:
     from chromium import Browser, Window
     from page_tree import Task
-    from playwright.sync_api import Browser as Chromium
 
 
 @pytest.fixture(scope="session")
@@ -25,15 +23,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Task:
 @pytest.fixture(scope="session")
 def page(made: Task) -> Path:
     return made.page()
-
-
-@pytest.fixture(scope="module")
-def browser(running: Chromium) -> Iterator[Browser]:
-    from chromium import Browser
-
-    opened = Browser(running)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

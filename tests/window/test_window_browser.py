@@ -19,20 +19,13 @@ from rgwot.paths import Run
 from rgwot.reporting.names import read_names
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser as Chromium
+    pass
 
 pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 CONFIG = """datasets: {mine: {layout: folder, root: videos}}
 seeds: [0]
 page: {datasets: [mine], methods: [raw/kmeans]}
 """
-
-
-@pytest.fixture(scope="module")
-def browser(running: Chromium) -> Iterator[Browser]:
-    opened = Browser(running)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
