@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from chromium import WHERE, WITHOUT, Browser, Window
@@ -17,9 +15,6 @@ from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.video_table import read_groups
 from rgwot.paths import Run
 from rgwot.reporting.names import read_names
-
-if TYPE_CHECKING:
-    pass
 
 pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 CONFIG = """datasets: {mine: {layout: folder, root: videos}}
@@ -61,16 +56,20 @@ def saved(window: Window) -> None:
     window.wait_for("document.querySelector('#saved').textContent === 'Everything is saved.'", 30)
 
 
+def play_on(window: Window, seconds: float = 0.5) -> None:
+    """Wait until the video has played on, which under load takes longer than that."""
+    video = "document.querySelector('#label-stage video').currentTime"
+    window.wait_for(f"{video} >= {window.get(video) + seconds}", 30)
+
+
 def test_one_key_per_step_is_an_annotation_from_which_the_others_learn(window: Window, task: Task) -> None:
     window.click_on("#tab-label")
     window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
     for key in (" ", "1"):
         window.press(key)
-    for key in ("2", "3", "0"):
-        time.sleep(0.5)
+    for key in ("2", "3", "0", " "):
+        play_on(window)
         window.press(key)
-    time.sleep(0.5)
-    window.press(" ")
     saved(window)
     rows = read_annotation_file(task.root / "tea" / "first.csv", marks=True)
     assert rows["label"].tolist() == ["key step 1", "key step 2", "key step 3", "background"]
