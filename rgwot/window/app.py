@@ -48,7 +48,7 @@ def application(session: Session) -> Starlette:
         async def endpoint(request: Request) -> Response:
             try:
                 content = json.loads(await request.body())
-            except ValueError:
+            except (ValueError, RecursionError):
                 content = None
             if not isinstance(content, dict):
                 return JSONResponse({"error": "body: expected JSON with keys and values"}, 400)

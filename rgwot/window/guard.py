@@ -43,16 +43,22 @@ class Keys:
     ----------
     token
         What the printed address ends with.
+    once
+        What the address ends with that a browser is started with, which everybody on the machine can see in the list
+        of processes. It opens the window once.
     cookie, secret
         Name and value of the cookie. The name has the port, because ports share cookies.
     """
 
     def __init__(self, port: int) -> None:
-        self.token, self.secret = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        self.token, self.once, self.secret = (secrets.token_urlsafe(32) for _ in range(3))
         self.cookie = f"rgwot-{port}"
 
     def opens(self, token: str) -> bool:
-        """Return whether a token is the one of the address, in constant time."""
+        """Return whether a token is the one of the address, or the one that opens once, in constant time."""
+        if self.once and hmac.compare_digest(token.encode(), self.once.encode()):
+            self.once = ""
+            return True
         return hmac.compare_digest(token.encode(), self.token.encode())
 
     def known(self, cookies: str) -> bool:
@@ -163,7 +169,8 @@ class Guard:
 async def _body(receive: Receive, headers: Mapping[str, str]) -> bytes | None:
     """Return the body of a request, or None if it is too large; what is too large is not read to its end."""
     told = headers.get("content-length", "0")
-    if not told.isdecimal() or int(told) > MOST_BYTES:
+    # A number of thousands of digits would be an error of int.
+    if not told.isdecimal() or len(told) > len(str(MOST_BYTES)) or int(told) > MOST_BYTES:
         return None
     parts: list[bytes] = []
     size = 0

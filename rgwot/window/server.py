@@ -47,8 +47,8 @@ def serve(folder: Path, host: str, port: int | None, browser: bool, say: Callabl
     port = listening.getsockname()[1]
     keys, session = Keys(port), Session(opened)
     shown = host if host not in ("0.0.0.0", "::") else socket.gethostname()
-    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/?token={keys.token}"
-    say(f"Open in a browser on this machine: {address}")
+    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/?token="
+    say(f"Open in a browser on this machine: {address}{keys.token}")
     if host in ("127.0.0.1", "localhost", "::1"):
         say(f"From another machine, first: ssh -L {port}:127.0.0.1:{port} {socket.gethostname()}")
     else:
@@ -77,7 +77,7 @@ def serve(folder: Path, host: str, port: int | None, browser: bool, say: Callabl
 
     threading.Thread(target=watch, daemon=True, name="windows").start()
     if browser:
-        threading.Thread(target=_browse, args=(address, server), daemon=True, name="browser").start()
+        threading.Thread(target=_browse, args=(f"{address}{keys.once}", server), daemon=True, name="browser").start()
     try:
         server.run(sockets=[listening])
     except KeyboardInterrupt:

@@ -111,6 +111,22 @@ def test_a_missing_or_old_token_opens_nothing(token: str) -> None:
         assert "set-cookie" not in headers
 
 
+def test_the_token_in_the_list_of_processes_opens_once() -> None:
+    guard, keys = guarded()
+    seen = keys.once
+    assert seen not in (keys.token, keys.secret, "")
+    assert ask(guard, f"/?token={seen}")[0] == 200
+    for token in (seen, ""):
+        assert ask(guard, f"/?token={token}")[0] == 403
+    assert ask(guard, f"/?token={keys.token}")[0] == 200
+
+
+def test_a_cookie_that_another_port_set_beside_the_own_one_opens_nothing() -> None:
+    guard, keys = guarded()
+    assert ask(guard, cookie=f"{keys.cookie}=theirs; {keys.cookie}={keys.secret}")[0] == 200
+    assert ask(guard, cookie=f"{keys.cookie}={keys.secret}; {keys.cookie}=theirs")[0] == 403
+
+
 def test_a_token_opens_the_first_page_alone() -> None:
     guard, keys = guarded()
     assert ask(guard, f"/api/state?token={keys.token}")[0] == 403
@@ -167,7 +183,7 @@ def test_a_large_body_is_refused_before_it_is_read() -> None:
     guard, keys = guarded()
     told = {**CHANGE, **known(keys), "content_length": str(10**9)}
     assert ask(guard, "/x", "PUT", b"", **told)[0] == 413
-    for length in ("-1", "1e9", "x"):
+    for length in ("-1", "1e9", "x", "9" * 5000):
         assert ask(guard, "/x", "PUT", b"", **{**told, "content_length": length})[0] == 413
     # In pieces whose sum was not told.
     assert ask(guard, "/x", "PUT", b"x" * 2**20, chunks=MOST_BYTES // 2**20 + 1, **CHANGE, **known(keys))[0] == 413

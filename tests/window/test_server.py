@@ -99,6 +99,8 @@ def test_no_parameter_leaves_the_study(served: Served, up: str) -> None:
         f"/results/report/{up}/tea.html", f"/results/report/mine/{up}.html", f"/video/mine/tea/{up}",
         f"/video/{up}/tea/monday", f"/api/files/{up}/tea", f"/api/files/mine/{up}", f"/api/answer/{up}/tea",
         f"/api/questions/mine/{up}", f"/api/playable/mine/tea/{up}", f"/api/K/mine/{up}/3", f"/api/K/mine/tea/{up}",
+        f"/api/groups/mine/{up}", f"/api/channels/mine/{up}/monday", f"/api/channels/mine/tea/{up}",
+        f"/api/channels/mine/tea/monday?chosen={up}",
     ]  # fmt: skip
     for path in paths:
         status, _, body = ask(served, path)
@@ -197,7 +199,9 @@ def test_the_number_of_key_steps_is_one_line_of_the_configuration(served: Served
     Path("config.yaml").write_text(CONFIG)
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b"null", b'{"text": 1}', b'{"kind": []}'])
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{", b"\xff", b"null", b'{"text": 1}', b'{"kind": []}', pytest.param(b"[" * 10**6, id="deep")]
+)
 def test_a_body_that_is_nothing_is_one_line(served: Served, body: bytes) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=30)
     cookie = f"{served.keys.cookie}={served.keys.secret}"
