@@ -73,7 +73,7 @@ class Memory:
     result
         The id of the key steps of the last answer.
     by_K
-        Answers without labels by the number of key steps, with the run that they belong to.
+        Key steps without labels by their number, with the run that they belong to and the time of its embeddings.
     """
 
     embedded: dict[str, tuple[int, EmbeddedTask]] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class Memory:
     named: dict[str, NDArray[np.str_]] = field(default_factory=dict)
     shares: list[float] = field(default_factory=list)
     result: str = ""
-    by_K: dict[tuple[int, Run, int], dict[str, Any]] = field(default_factory=dict)
+    by_K: dict[tuple[int, Run, int], KeySteps] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -157,9 +157,9 @@ class Learner:
         key = self.tree.at(paths.EMBEDDINGS, run).stat().st_mtime_ns, run, K
         if key not in self.memory.by_K:
             decoder = self._decoder(study, run).model_copy(update={"K": K})
-            key_steps = self._decoded(study, run, decoder, None)
-            self.memory.by_K[key] = self._shown(study, run, key_steps, self._labels(study), NOT_CHECKED)
-        return self.memory.by_K[key]
+            self.memory.by_K[key] = self._decoded(study, run, decoder, None)
+        # Names and labels may have changed since.
+        return self._shown(study, run, self.memory.by_K[key], self._labels(study), NOT_CHECKED)
 
     def question(self, study: Study, number: int) -> list[dict[str, Any]]:
         """Return the moments (``video``, ``time_s``) from whose labels all videos would learn most, the best first."""

@@ -178,3 +178,70 @@ def test_groups_are_saved_in_the_table_of_videos_and_never_over_that_of_others(w
     window.click_on("#unsaved button:last-of-type")
     saved(window)
     assert table.read_text() == "video,age,group\nfirst,30,novice\n"
+
+
+def name_of_steps(window: Window) -> list[str]:
+    return window.get("stepsOf(state.run).map((step) => nameOf(state.run, step)).filter(Boolean)")
+
+
+def test_names_stay_when_the_number_of_steps_changes(window: Window, task: Task) -> None:
+    def to(K: int) -> None:
+        window.click_on("#tab-tree")
+        window.run("document.querySelector('#cut').focus()")
+        window.press("ArrowRight" if window.get("state.cut.K") < K else "ArrowLeft")
+        window.wait_for(f"factsOf(state.run).K === {K}", 60)
+        window.click_on("#tab-steps")
+
+    def name(nth: int, text: str) -> None:
+        window.click_on(f"#rows .keystep:nth-of-type({nth}) input")
+        window.write(text)
+        saved(window)
+
+    window.click_on("#tab-steps")
+    name(1, "pour")
+    assert name_of_steps(window) == ["pour"]
+    to(5)
+    assert name_of_steps(window) == ["pour"]
+    to(4)
+    name(2, "stir")
+    to(5)
+    assert sorted(name_of_steps(window)) == ["pour", "stir"]
+    window.click_on("#tab-tree")
+    window.click_on("#cut-use")
+    window.wait_for("document.querySelector('#cut-status').textContent.startsWith('Saved')")
+    assert sorted(read_names(task.folder / "names" / "mine" / "tea.yaml")["raw/kmeans/seed0"].names.values()) == [
+        "pour",
+        "stir",
+    ]
+    assert window.errors == []
+
+
+def test_names_stay_when_labels_are_learned_again(window: Window, task: Task) -> None:
+    def label_video() -> None:
+        window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
+        for key in ("1", "ArrowRight", "ArrowRight", "2", "ArrowRight", "ArrowRight", "0"):
+            window.press(key)
+        saved(window)
+
+    window.click_on("#tab-label")
+    label_video()
+    window.wait_for("factsOf(state.run).given.length === 1", 60)
+    window.click_on("#tab-steps")
+    window.click_on("#rows .keystep:nth-of-type(1) input")
+    window.write("fill")
+    saved(window)
+    assert read_names(task.folder / "names" / "mine" / "tea.yaml")["raw/labelled/seed0"].names == {1: "fill"}
+    # The step goes by its new name, and its key gives the same step.
+    window.click_on("#tab-label")
+    assert window.get("document.querySelector('#label-keys .named').textContent") == "fill"
+    window.press("Enter")
+    window.press(" ")
+    window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
+    window.press("ArrowLeft")
+    label_video()
+    window.wait_for("factsOf(state.run).given.length === 2", 60)
+    assert window.get("factsOf(state.run).K") == 2
+    assert window.get("labelOf(state.run, 1)") == "fill"
+    files = [file.read_text().splitlines()[1:] for file in (task.root / "tea").glob("*.csv")]
+    assert {row.split(",")[2] for rows in files for row in rows} == {"key step 1", "key step 2", "background"}
+    assert window.errors == []

@@ -14,6 +14,7 @@ from rgwot.datasets.manifest import write_manifest
 from rgwot.paths import Run
 from rgwot.stages.decode import decode, write_keysteps
 from rgwot.study.jobs import decoder_for
+from rgwot.study.pages import names_file
 from rgwot.study.study import Study
 from rgwot.window.learning import Learner
 from rgwot.window.study_files import group_table
@@ -113,7 +114,12 @@ def test_without_labels_there_is_no_answer_but_questions_and_numbers(task: Task)
         assert len(learner.question(study, 1)) == 1
         three, four = (learner.with_K(study, K) for K in (3, 4))
         assert (three["facts"]["K"], four["facts"]["K"]) == (3, 4)
-        assert learner.with_K(study, 3) is three
+        assert learner.with_K(study, 3)["facts"]["result"] == three["facts"]["result"]
+        # What is kept are key steps; names that are typed meanwhile are those of the file.
+        names = Path(names_file(study, "mine", "tea"))
+        names.parent.mkdir(parents=True)
+        names.write_text(f'raw/meanfield/seed0: {{result: "{three["facts"]["result"]}", names: {{2: stir}}}}\n')
+        assert learner.with_K(study, 3)["facts"]["names"] == {"2": "stir"}
     finally:
         own.write_text(text)
         os.utime(own)

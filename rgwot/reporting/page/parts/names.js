@@ -3,7 +3,7 @@
 import { byId, make, recall, remember } from "./dom.js";
 import { annotatedNames } from "./labels.js";
 import { label, lookAt, lookOf } from "./looks.js";
-import { inOrder, sameStep, stepName } from "./results.js";
+import { calledNow, inOrder, sameStep, stepName } from "./results.js";
 import { DATA, state } from "./state.js";
 import { keyFor, STEP_KEYS } from "./text.js";
 
@@ -61,9 +61,9 @@ export function lookOfName(name) {
 /** The names with their keys; a click on a name gives it as its key does, a click on a key changes the key. */
 export function keyList(give, say) {
   const entry = (name, key) => {
-    const button = make("button", { type: "button", className: "named" }, label(lookOfName(name), name === "-" ? "no step" : name));
+    const button = make("button", { type: "button", className: "named" }, label(lookOfName(name), name === "-" ? "no step" : calledNow(name)));
     button.addEventListener("click", () => give(name));
-    const field = make("input", { type: "text", maxLength: 1, size: 1, value: key, className: "key", aria: { label: `key of ${name}` }, disabled: name === "-" });
+    const field = make("input", { type: "text", maxLength: 1, size: 1, value: key, className: "key", aria: { label: `key of ${calledNow(name)}` }, disabled: name === "-" });
     field.addEventListener("focus", () => field.select());
     field.addEventListener("input", () => {
       if (!field.value) return;
@@ -81,7 +81,8 @@ export function startNewName(id, give) {
   byId(id).addEventListener("keydown", (event) => {
     event.stopPropagation();
     if (event.key !== "Enter") return;
-    const name = byId(id).value.trim();
+    const typed = byId(id).value.trim();
+    const name = allNames().find((own) => calledNow(own) === typed) ?? typed;
     byId(id).value = "";
     byId(id).blur();
     if (!name) return;

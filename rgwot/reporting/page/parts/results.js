@@ -71,17 +71,26 @@ export function matchInWords(run, step) {
   return match === undefined ? "matched to no annotated step" : match ? `matched to annotated step ${match}: ${DATA.steps[match]}` : "matched to background";
 }
 
-/** The name by which annotations call a key step: its own, or one made of its number; "-" is background. */
+/**
+ * The name by which annotations call a key step: the one by which they taught it, whatever it was called since; or else
+ * its own, or one made of its number; "-" is background.
+ */
 export function stepName(run, step) {
   const own = step < 0 ? step : sameStep(run, step);
-  return own ? nameOf(run, own) || `key step ${own}` : "-";
+  return own ? (isTaught(run) && factsOf(run).labels[own]) || nameOf(run, own) || `key step ${own}` : "-";
+}
+
+/** How the shown result calls a step that annotations call by a name. */
+export function calledNow(name) {
+  const step = isTaught(state.run) && stepsOf(state.run).find((own) => stepName(state.run, own) === name);
+  return (step && nameOf(state.run, step)) || name;
 }
 
 /** The key step of a result that annotations call by a name; a step that it lacks gets the next number. */
 export function stepCalled(run, name) {
   if (name === "-") return 0;
   const named = Object.keys(namesOf(run)).map(Number);
-  const own = [...stepsOf(run), ...named].find((step) => stepName(run, step) === name);
+  const own = [...stepsOf(run), ...named].find((step) => stepName(run, step) === name || nameOf(run, step) === name);
   if (own) return own;
   const step = Math.max(0, ...stepsOf(run), ...named, ...Object.keys(DATA.steps).map(Number)) + 1;
   state.names.set(run, { ...namesOf(run), [step]: name });
