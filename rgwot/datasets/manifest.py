@@ -68,7 +68,7 @@ def write_manifest(
     annotations: dict[str, Annotation] = {}
     spans: dict[str, tuple[float, float]] = {}
     told = chosen.silence or ""
-    for entry in with_progress(_LOG, f"manifest {dataset}/{task}", entries, "video"):
+    for entry in with_progress(_LOG, f"reading {dataset}/{task}", entries, "video"):
         row, clock = _probed(below, entry, on_bad_video, chosen.told_fps, form)
         rows.append(row)
         if clock is None or entry.annotation is None:

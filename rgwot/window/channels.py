@@ -16,8 +16,10 @@ from rgwot.runtime.errors import RgwotError
 
 #: Channels that are chosen if nobody chooses, and most that a page may choose.
 FEW, MOST = 4, 12
-#: Most points of a channel; longer ones are thinned evenly.
-POINTS = 6000
+#: Most points of a channel, an hour at 25 Hz; longer ones are thinned evenly.
+POINTS = 90_000
+#: A value is given to this share of the range of its channel, which is less than a pixel.
+FINEST = 1 / 5000
 
 
 def channels(dataset: str, task: str, video: str, chosen: Sequence[int] = ()) -> dict[str, Any]:
@@ -33,8 +35,8 @@ def channels(dataset: str, task: str, video: str, chosen: Sequence[int] = ()) ->
     Returns
     -------
     dict
-        ``names`` of all channels, the numbers that are ``chosen``, ``time_s`` (T,) and for each channel its ``values``
-        (T,).
+        ``names`` of all channels, ``most`` that can be chosen, the numbers that are ``chosen``, ``time_s`` (T,) and for
+        each chosen channel its ``values`` (T,) and their least and greatest (``ranges``).
 
     Raises
     ------
@@ -53,10 +55,18 @@ def channels(dataset: str, task: str, video: str, chosen: Sequence[int] = ()) ->
     numbers = list(dict.fromkeys(chosen)) or telling(values)
     return {
         "names": store.columns.splitlines() or [f"channel {one}" for one in range(count)],
+        "most": MOST,
         "chosen": numbers,
         "time_s": np.round(store.time_s[at], 3).tolist(),
-        "values": [[float(f"{value:.4g}") for value in values[:, one]] for one in numbers],
+        "ranges": [[float(values[:, one].min()), float(values[:, one].max())] for one in numbers],
+        "values": [_short(values[:, one]).tolist() for one in numbers],
     }
+
+
+def _short(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values with the digits that a drawing of their range needs."""
+    extent = np.ptp(values)
+    return np.round(values, int(np.ceil(-np.log10(FINEST * extent)))) if extent > 0 else values
 
 
 def telling(values: NDArray[np.float64]) -> list[int]:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,40 +45,56 @@ def window(running: Chromium) -> Iterator[Window]:
     browser.close()
 
 
-def run(study: Path, *arguments: str) -> str:
-    command = [sys.executable, "-m", "rgwot", "run", *arguments]
-    done = subprocess.run(command, cwd=study, capture_output=True, text=True, check=False)
-    return done.stdout + done.stderr
+@contextmanager
+def opened(folder: Path, window: Window) -> Iterator[None]:
+    """Run `rgwot open` for a folder, and go to its address; at the end the run behind the window has written all."""
+    command = [sys.executable, "-m", "rgwot", "open", str(folder), "--no-browser"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        address = re.search(r"http://\S+", process.stdout.readline())
+        assert address is not None
+        window._page.goto(address[0])
+        yield
+        window.wait_for("document.querySelector('#saved').textContent === 'Everything is saved.'")
+        window.wait_for("DATA.runs.some(({given}) => given.length)", 60)
+        window.wait_for("!document.querySelector('#newer').hidden", 600)
+        window.wait_for("!document.querySelector('#running').textContent", 60)
+        # What the run decided of deviations is there.
+        window.wait_for("!document.querySelector('#procedure').textContent.includes('being checked')", 60)
+        assert window.errors == []
+    finally:
+        process.terminate()
+        process.wait(30)
 
 
-def written_as_here(study: Path, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def to_labels(window: Window) -> None:
+    """Wait for the page of the only task, which opens by itself, and go to the tab of labels."""
+    window.wait_for("document.querySelector('#tab-label')?.hidden === false", 600)
+    window.click_on("#tab-label")
+
+
+def check_written(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that the run behind the window wrote what the server learns, and that the commands have nothing to add."""
     monkeypatch.chdir(study)
-    taught = Run(method, "labelled", 0)
+    taught = Run("rgwot-plus", "labelled", 0)
     own = Learner("mine", "tea").taught(Study.read((DEFAULTS, Path("config.yaml"))), taught)
     write_keysteps(tmp_path / "again", own)
     found = at(SEGMENTS, method=taught.method, decoder=taught.decoder, dataset="mine", task="tea", seed=0)
     assert found.read_bytes() == (tmp_path / "again" / "segments.csv").read_bytes()
-    assert "Nothing to be done" in run(study, "first")
+    command = [sys.executable, "-m", "rgwot", "run", "first"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "Nothing to be done" in done.stdout + done.stderr
 
 
 def test_from_videos_to_an_annotation_that_teaches(
     videos: Path, window: Window, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    command = [sys.executable, "-m", "rgwot", "open", str(videos), "--no-browser"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    study = videos.with_name("tea_study")
-    try:
-        address = re.search(r"http://\S+", process.stdout.readline())
-        assert address is not None
-        window._page.goto(address[0])
+    with opened(videos, window):
         window.wait_for("document.querySelector('#proposal')?.hidden === false")
         assert "4 videos" in window.get("document.querySelector('#found').textContent")
         window.press("Enter")
-        # The page of the only task opens by itself.
-        window.wait_for("document.querySelector('#tab-label')?.hidden === false", 600)
-        window.click_on("#tab-label")
+        to_labels(window)
         window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
         window.press(" ")
         for key in "1234":
@@ -85,16 +102,7 @@ def test_from_videos_to_an_annotation_that_teaches(
             time.sleep(1)
         window.press("0")
         window.press(" ")
-        window.wait_for("document.querySelector('#saved').textContent === 'Everything is saved.'")
-        window.wait_for("DATA.runs.some(({given}) => given.length)", 60)
-        # The run behind writes the same.
-        window.wait_for("!document.querySelector('#newer').hidden", 600)
-        window.wait_for("!document.querySelector('#running').textContent", 60)
-        assert window.errors == []
-    finally:
-        process.terminate()
-        process.wait(30)
-    written_as_here(study, "rgwot-plus", tmp_path, monkeypatch)
+    check_written(videos.with_name("tea_study"), tmp_path, monkeypatch)
 
 
 #: Steps of each video of features in turn, of about two seconds each.
@@ -125,9 +133,6 @@ def study_of_features(tmp_path: Path) -> Path:
 def test_three_recordings_of_features_are_annotated_with_few_keys(
     study_of_features: Path, window: Window, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    command = [sys.executable, "-m", "rgwot", "open", str(study_of_features), "--no-browser"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
     keys = 0
 
     def press(key: str) -> None:
@@ -135,17 +140,11 @@ def test_three_recordings_of_features_are_annotated_with_few_keys(
         keys += 1
         window.press(key)
 
-    try:
-        address = re.search(r"http://\S+", process.stdout.readline())
-        assert address is not None
-        window._page.goto(address[0])
-        window.wait_for("document.querySelector('#tasks a') !== null", 600)
-        window.click_on("#tasks a")
-        window.wait_for("document.querySelector('#tab-label')?.hidden === false")
-        window.click_on("#tab-label")
+    with opened(study_of_features, window):
+        to_labels(window)
         # In the place of a player stand channels around the moment.
         window.wait_for("document.querySelector('#label-stage canvas.channels') !== null")
-        window.wait_for("document.querySelectorAll('#label-stage option').length === 8", 30)
+        window.wait_for("document.querySelectorAll('#label-stage .choices input').length === 8", 30)
         press(" ")
         for video in range(3):
             for key in "1234":
@@ -155,15 +154,5 @@ def test_three_recordings_of_features_are_annotated_with_few_keys(
             press("Enter" if video < 2 else " ")
         # A click for the tab, and at most two keys beside those of the steps for each; twelve steps take 44.
         assert 1 + keys <= 2 + 3 * (STEPS + 2)
-        window.wait_for("document.querySelector('#saved').textContent === 'Everything is saved.'")
         window.wait_for("DATA.runs.some(({given}) => given.length === 3)", 60)
-        window.wait_for("document.querySelector('.procedure:not([hidden]), #label:not([hidden])') !== null")
-        window.wait_for("!document.querySelector('#newer').hidden", 600)
-        window.wait_for("!document.querySelector('#running').textContent", 60)
-        # What the run decided of deviations is there.
-        window.wait_for("!document.querySelector('#procedure').textContent.includes('being checked')", 60)
-        assert window.errors == []
-    finally:
-        process.terminate()
-        process.wait(30)
-    written_as_here(study_of_features, "rgwot-plus", tmp_path, monkeypatch)
+    check_written(study_of_features, tmp_path, monkeypatch)

@@ -92,7 +92,7 @@ def write_strips(
         log.info("%s: %d of %d videos have pictures", output_dir, len(videos), len(manifest))
     with own_folder(output_dir, "strips") as folder, ThreadPoolExecutor(max(1, jobs)) as pool:
         pending = [pool.submit(_write_strip, folder, Path(root), row) for row in videos.to_dict("records")]
-        for done in with_progress(log, f"strips {output_dir}", pending, unit="video"):
+        for done in with_progress(log, "pictures for the page", pending, unit="video"):
             done.result()
 
 

@@ -138,7 +138,7 @@ def _with_pictures(
     for frame in chain.from_iterable(typical.values()):
         times.setdefault(frame.video, set()).add(frame.time_s)
     pictures: dict[tuple[str, float], str] = {}
-    for video, frame_times in with_progress(log, "view: typical frames", times.items(), unit="video"):
+    for video, frame_times in with_progress(log, "typical frames", times.items(), unit="video"):
         row = rows.get(video)
         if row is None or row["status"] == "skipped" or not has_pictures(row["width"]):
             continue

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { amount, clock, csvField, listed, namesText, oneLine, percent, plural, probability, score, yamlText } from "../../../rgwot/reporting/page/parts/text.js";
+import { amount, clock, csvField, inRange, listed, namesText, oneLine, percent, plural, probability, score, yamlText } from "../../../rgwot/reporting/page/parts/text.js";
 
 test("clock carries rounded seconds into minutes", () => {
   assert.equal(clock(62.34), "1:02.3");
@@ -20,6 +20,12 @@ test("numbers", () => {
   assert.equal(plural(2, "entry", "entries"), "2 entries");
   assert.equal(amount(12345.6), "12300");
   assert.equal(amount(0.1), "0.1");
+  // Hundredths of the range can be told apart, whatever the level: air pressure, a count, an acceleration.
+  assert.equal(inRange(1013.2512, 0.6), "1013.251");
+  assert.equal(inRange(1340.2, 2000), "1340");
+  assert.equal(inRange(-0.0312, 6), "-0.03");
+  assert.equal(inRange(12345678, 20), "12346000");
+  assert.equal(inRange(5, 0), "5");
   assert.equal(probability(0.0009), "< 0.001");
   assert.equal(probability(0.001), "0.001");
 });

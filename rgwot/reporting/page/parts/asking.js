@@ -2,12 +2,12 @@
 // mark in the annotation of the video; then all videos are labelled anew, and what changed is shown.
 
 import { channelsOf } from "./channels.js";
-import { byId, make, spread } from "./dom.js";
+import { byId, isTyped, make, spread } from "./dom.js";
 import { labelsOf, setLabels } from "./labels.js";
 import { latest, live } from "./live.js";
 import { keyList, lookOfName, nameFor, startNewName } from "./names.js";
 import { opened, release, sourceOf } from "./player.js";
-import { place, segmentsOf, stepName } from "./results.js";
+import { calledNow, place, segmentsOf, stepName } from "./results.js";
 import { putMark } from "./segments.js";
 import { ask, below } from "./server.js";
 import { DATA, state } from "./state.js";
@@ -68,7 +68,7 @@ function giveAnswer(name) {
   moment = null;
   answersGiven += 1;
   byId("ask-count").textContent = String(answersGiven);
-  tellAsking(`${name === "-" ? "No step" : name} at ${clock(seconds)}. Learning.`);
+  tellAsking(`${name === "-" ? "No step" : calledNow(name)} at ${clock(seconds)}. Learning.`);
   setLabels(video, putMark(labelsOf(video), Math.round(1000 * seconds), name));
 }
 
@@ -85,7 +85,7 @@ export function drawChanges() {
     const bar = make("div", { className: "bar", role: "img", aria: { label: video.name } });
     for (const [start, end, step] of segmentsOf(at, state.run)) {
       const name = stepName(state.run, step);
-      const made = make("div", { className: "seg", title: `${name}, ${clock(start)}` }, make("span", { textContent: step ? name : "" }));
+      const made = make("div", { className: "seg", title: `${calledNow(name)}, ${clock(start)}` }, make("span", { textContent: step ? calledNow(name) : "" }));
       made.classList.add(...lookOfName(name));
       spread(made, start, end, video.duration);
       bar.append(made);
@@ -116,7 +116,7 @@ export function startAsking() {
   startNewName("ask-new", giveAnswer);
   byId("ask-skip").addEventListener("click", skip);
   document.addEventListener("keydown", (event) => {
-    if (state.view !== "ask" || !moment || event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, summary")) return;
+    if (state.view !== "ask" || !moment || event.ctrlKey || event.altKey || event.metaKey || isTyped(event)) return;
     const name = nameFor(event.key);
     if (event.key === "ArrowRight") skip();
     else if (name) giveAnswer(name);

@@ -1,61 +1,173 @@
-// Channels of features around a moment, in the place of a player, for videos that are features alone.
+// Channels of features around a moment, in the place of a player, for videos that are features alone: each in a band of
+// its own, from its least to its greatest value in the whole recording, with its value at the moment.
 
-import { make, offer } from "./dom.js";
-import { sharp } from "./looks.js";
+import { make, offer, recall, remember } from "./dom.js";
+import { colourOfLook, sharp } from "./looks.js";
+import { lookOfName } from "./names.js";
+import { isMark, tickTimes } from "./segments.js";
 import { ask, below } from "./server.js";
-import { tickTimes } from "./segments.js";
 import { DATA } from "./state.js";
-import { clock } from "./text.js";
+import { clock, inRange } from "./text.js";
 
-/** Seconds that are seen at a time, and the height of the drawing in pixels. */
-const SEEN_S = 20;
+/** Seconds that can be seen at a time, beside the whole recording. */
+const SEEN_S = [5, 10, 20, 60, 300];
+/** In pixels: the height of all bands, which is more if each would have less than `BAND`; the times below, the values beside. */
 const HIGH = 260;
-const LINES = ["#004c8c", "#a34700", "#14532d", "#6b2d84"];
-const DASHES_OF_LINES = [[], [6, 3], [2, 3]];
+const BAND = 44;
+const BELOW = 18;
+const BESIDE = 58;
+const KEPT_CHANNELS = `rgwot channels ${DATA.dataset}/${DATA.task}`;
+/** What a person chose in this browser: the numbers of channels, and how many seconds are seen; Infinity is not in JSON. */
+const channelChoice = { channels: [], seen: 20, ...recall(KEPT_CHANNELS, null)?.channelChoice };
 
-/** Make the drawing of a video's channels: its `element`, and `show`, which centres it on a time in seconds. */
-export function channelsOf(video, report) {
-  const { id, duration } = DATA.videos[video];
-  const canvas = make("canvas", { className: "channels", role: "img", aria: { label: `channels of ${DATA.videos[video].name}` } });
-  const choice = make("select", { multiple: true, size: 4, ariaLabel: "Channels" });
-  const names = make("p", { className: "hint" });
+function keepChoice(changed) {
+  Object.assign(channelChoice, changed);
+  remember(KEPT_CHANNELS, JSON.stringify({ base: null, channelChoice }));
+}
+
+/** The place of the last of ascending times that is no later than a time, or else 0. */
+function placeAt(times, time) {
+  let [low, high] = [0, times.length];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (times[middle] <= time) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * Make the drawing of a video's channels: its `element`, and `show`, which goes to a time in seconds and draws labels
+ * [start, end, name] in milliseconds behind the channels. A click on the drawing calls `seek` with its time in seconds.
+ */
+export function channelsOf(video, report, seek = null) {
+  const { id, name, duration } = DATA.videos[video];
+  const canvas = make("canvas", { className: "channels", role: "img", aria: { label: `channels of ${name}` } });
+  const boxes = make("div", { className: "choices" });
+  const title = make("summary", { textContent: "Channels" });
+  const width = make("select", { ariaLabel: "Seconds seen" });
   let drawn = null;
-  let middle = 0;
-  const load = (chosen) => ask(`${below("/api/channels", DATA.dataset, DATA.task, id)}?chosen=${chosen.join(",")}`).then((found) => {
+  let [moment, rows] = [0, []];
+
+  const seen = () => Math.min(duration, channelChoice.seen || duration);
+  const from = () => Math.max(0, Math.min(duration - seen(), moment - seen() / 2));
+  const load = () => ask(`${below("/api/channels", DATA.dataset, DATA.task, id)}?chosen=${channelChoice.channels.join(",")}`).then((found) => {
     drawn = found;
-    if (!choice.options.length) {
-      offer(choice, found.names.map((name, at) => [at, name]));
-      for (const at of found.chosen) choice.options[at].selected = true;
+    title.textContent = `Channels (${found.chosen.length} of ${found.names.length})`;
+    if (!boxes.childElementCount) boxes.append(...found.names.map(box));
+    const full = found.chosen.length >= found.most;
+    for (const one of boxes.querySelectorAll("input")) {
+      one.checked = found.chosen.includes(Number(one.value));
+      one.disabled = full && !one.checked;
     }
-    names.textContent = found.chosen.map((at) => found.names[at]).join(", ");
     draw();
   }).catch((error) => report(error.message));
-  choice.addEventListener("change", () => load([...choice.selectedOptions].map(({ value }) => value)));
-  function draw() {
-    const { width } = canvas.getBoundingClientRect();
-    if (!drawn || !width) return;
-    const pen = sharp(canvas, width, HIGH);
-    const from = middle - SEEN_S / 2;
-    const x = (time) => ((time - from) / SEEN_S) * width;
-    const band = (HIGH - 18) / Math.max(1, drawn.values.length);
-    drawn.values.forEach((values, at) => {
-      const [low, high] = [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)];
-      pen.strokeStyle = LINES[at % LINES.length];
-      pen.setLineDash(DASHES_OF_LINES[Math.floor(at / LINES.length) % DASHES_OF_LINES.length]);
-      pen.lineWidth = 1.5;
-      pen.beginPath();
-      drawn.time_s.forEach((time, n) => { if (time > from - 1 && time < from + SEEN_S + 1) pen.lineTo(x(time), (at + 0.95) * band - ((values[n] - low) / (high - low || 1)) * 0.9 * band); });
-      pen.stroke();
-      pen.setLineDash([]);
-      pen.fillStyle = LINES[at % LINES.length];
-      pen.font = "12px sans-serif";
-      pen.fillText(drawn.names[drawn.chosen[at]], 4, at * band + 12);
+
+  function box(text, at) {
+    const one = make("input", { type: "checkbox", value: String(at) });
+    one.addEventListener("change", () => {
+      keepChoice({ channels: [...boxes.querySelectorAll(":checked")].map(({ value }) => Number(value)) });
+      load();
     });
-    pen.fillStyle = "#505050";
-    for (const time of tickTimes(duration, (10 * duration) / SEEN_S)[1]) if (time >= from && time <= from + SEEN_S) pen.fillText(clock(time, 0), x(time) + 2, HIGH - 4);
-    pen.fillStyle = "#d100b5";
-    pen.fillRect(width / 2 - 1, 0, 2, HIGH);
+    return make("label", {}, one, ` ${text}`);
   }
-  load([]);
-  return { element: make("div", {}, canvas, make("label", { className: "hint" }, "Channels ", choice), names), show: (seconds) => { middle = seconds; draw(); } };
+
+  function draw() {
+    const wide = canvas.getBoundingClientRect().width;
+    if (!drawn || !wide) return;
+    const many = Math.max(1, drawn.values.length);
+    const band = Math.max(BAND, HIGH / many);
+    const high = many * band;
+    canvas.style.height = `${high + BELOW}px`;
+    const pen = sharp(canvas, wide, high + BELOW);
+    pen.font = "12px sans-serif";
+    const x = (seconds) => BESIDE + ((seconds - from()) / seen()) * (wide - BESIDE);
+    pen.save();
+    pen.beginPath();
+    pen.rect(BESIDE, 0, wide - BESIDE, high + BELOW);
+    pen.clip();
+    drawRows(pen, x, high);
+    const [step, ticks] = tickTimes(duration, Math.max(2, (wide / 90) * (duration / seen())));
+    for (const time of ticks) {
+      pen.fillStyle = "#c4c4c4";
+      pen.fillRect(x(time), 0, 1, high);
+      pen.fillStyle = "#505050";
+      pen.fillText(clock(time, step < 1 ? 1 : 0), x(time) + 3, high + 13);
+    }
+    drawn.values.forEach((values, at) => drawChannel(pen, x, at, at * band, band));
+    pen.fillStyle = "#d100b5";
+    pen.fillRect(x(moment) - 1, 0, 2, high + BELOW);
+    pen.restore();
+    drawn.values.forEach((_, at) => drawScale(pen, at, at * band, band, wide));
+  }
+
+  /** Labels behind the channels: spans in pale colours, and a line where each begins or a mark is. */
+  function drawRows(pen, x, high) {
+    for (const [start, end, label] of rows) {
+      if (end / 1000 < from() || start / 1000 > from() + seen()) continue;
+      const colour = colourOfLook(lookOfName(label));
+      pen.fillStyle = colour;
+      pen.globalAlpha = 0.22;
+      if (!isMark([start, end])) pen.fillRect(x(start / 1000), 0, x(end / 1000) - x(start / 1000), high);
+      pen.globalAlpha = 1;
+      pen.fillRect(x(start / 1000), 0, 2, high);
+    }
+  }
+
+  /** One line of a channel; where several samples share a pixel, from the least to the greatest of them. */
+  function drawChannel(pen, x, at, top, band) {
+    const values = drawn.values[at];
+    const [low, high] = drawn.ranges[at];
+    const y = (value) => top + band - 4 - ((value - low) / (high - low || 1)) * (band - 22);
+    const [first, last] = [placeAt(drawn.time_s, from()), Math.min(values.length - 1, placeAt(drawn.time_s, from() + seen()) + 1)];
+    pen.strokeStyle = "#004c8c";
+    pen.lineWidth = 1.25;
+    pen.beginPath();
+    for (let n = first; n <= last;) {
+      const pixel = Math.floor(x(drawn.time_s[n]));
+      let [least, most] = [values[n], values[n]];
+      pen.lineTo(x(drawn.time_s[n]), y(values[n]));
+      for (n += 1; n <= last && Math.floor(x(drawn.time_s[n])) === pixel; n += 1) {
+        least = Math.min(least, values[n]);
+        most = Math.max(most, values[n]);
+      }
+      if (least < most) {
+        pen.lineTo(pixel, y(least));
+        pen.lineTo(pixel, y(most));
+      }
+    }
+    pen.stroke();
+  }
+
+  /** The name and the value at the moment, and the least and the greatest value beside the band. */
+  function drawScale(pen, at, top, band, wide) {
+    const [low, high] = drawn.ranges[at];
+    pen.fillStyle = "#8a8a8a";
+    if (at) pen.fillRect(0, top, wide, 1);
+    pen.fillStyle = "#505050";
+    pen.textAlign = "right";
+    pen.fillText(inRange(high, high - low), BESIDE - 5, top + 24);
+    pen.fillText(inRange(low, high - low), BESIDE - 5, top + band - 4);
+    pen.textAlign = "left";
+    const text = `${drawn.names[drawn.chosen[at]]}  ${inRange(drawn.values[at][placeAt(drawn.time_s, moment)], high - low)}`;
+    pen.font = "600 12px sans-serif";
+    pen.fillStyle = "#ffffffd9";
+    pen.fillRect(BESIDE + 2, top + 2, pen.measureText(text).width + 8, 15);
+    pen.fillStyle = "#1a1a1a";
+    pen.fillText(text, BESIDE + 6, top + 13);
+    pen.font = "12px sans-serif";
+  }
+
+  offer(width, [...SEEN_S.filter((one) => one < duration).map((one) => [one, one < 60 ? `${one} s` : `${one / 60} min`]), [0, "the whole"]]);
+  width.value = String(SEEN_S.includes(channelChoice.seen) && channelChoice.seen < duration ? channelChoice.seen : 0);
+  width.addEventListener("change", () => { keepChoice({ seen: Number(width.value) }); width.blur(); draw(); });
+  canvas.addEventListener("click", ({ offsetX }) => seek?.(from() + Math.max(0, (offsetX - BESIDE) / (canvas.clientWidth - BESIDE)) * seen()));
+  new ResizeObserver(draw).observe(canvas);
+  load();
+  const element = make("div", {}, canvas, make("div", { className: "controls" }, make("label", {}, "Seen ", width), make("details", {}, title, boxes)));
+  const show = (seconds, labels = []) => {
+    [moment, rows] = [seconds, labels];
+    draw();
+  };
+  return { element, show };
 }

@@ -45,6 +45,9 @@ export function download(text, type, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
+/** Whether a key is for what has the focus, such as a field that is being typed into, and no command of the page. */
+export const isTyped = ({ target, key }) => Boolean(target.closest("input[type=text], select, summary")) || (key === " " && target.matches("input[type=checkbox]"));
+
 const parsed = new Map();
 /** Read a block of JSON of the page, once and only when it is needed. */
 export function block(id) {

@@ -2,11 +2,11 @@
 // zoomed; its borders are dragged.
 
 import { channelsOf } from "./channels.js";
-import { byId, make, offer, spread } from "./dom.js";
+import { byId, isTyped, make, offer, spread } from "./dom.js";
 import { annotations, isLabelled, labelsOf, setLabels, undo } from "./labels.js";
 import { keyList, lookOfName, nameFor, startNewName } from "./names.js";
 import { opened, release, sourceOf } from "./player.js";
-import { segmentsOf, stepName } from "./results.js";
+import { calledNow, segmentsOf, stepName } from "./results.js";
 import { beginStep, isMark, moveEnd, moveStart, putMark, reached } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { clock } from "./text.js";
@@ -18,6 +18,8 @@ let stage = null;
 let speed = 1;
 /** The row that is being labelled while the video plays on: it grows with the playhead. */
 let growing = false;
+/** The rows that are drawn, a growing one among them. */
+let shownRows = [];
 
 const marking = () => byId("label-mode").value === "marks";
 const durationOf = (video) => Math.round(1000 * DATA.videos[video].duration);
@@ -30,6 +32,7 @@ function clockOf(video, seconds) {
   let timer = 0;
   element.pause = () => { clearInterval(timer); element.paused = true; element.dispatchEvent(new Event("pause")); };
   element.play = async () => {
+    if (element.currentTime >= DATA.videos[video].duration) element.currentTime = 0;
     element.paused = false;
     timer = setInterval(() => {
       element.currentTime = Math.min(DATA.videos[video].duration, element.currentTime + (element.playbackRate * FEATURES_TICK_MS) / 1000);
@@ -47,7 +50,7 @@ export function labelVideo(video, seconds = 0) {
   growing = false;
   stage = sourceOf(video) ? opened(video, seconds, false, tellLabel) : clockOf(video, seconds);
   byId("label-video").value = String(video);
-  if (!sourceOf(video)) stage.channels = channelsOf(video, tellLabel);
+  if (!sourceOf(video)) stage.channels = channelsOf(video, tellLabel, (time) => seek(1000 * time));
   byId("label-stage").replaceChildren(stage.channels?.element || stage.element);
   for (const kind of ["timeupdate", "seeked", "pause", "ended"]) stage.element.addEventListener(kind, followPlayhead);
   stage.element.playbackRate = speed;
@@ -56,16 +59,16 @@ export function labelVideo(video, seconds = 0) {
 
 /** While a video plays, the step that was begun last reaches the playhead; it is saved when the video stops. */
 function followPlayhead() {
-  if (!stage) return;
+  if (!stage) return null;
   const { video, element } = stage;
   if (growing && !marking()) {
     const rows = reached(labelsOf(video), here());
     if (element.paused) {
       growing = false;
       setLabels(video, rows, `grown ${video}`);
-    } else drawRows(rows);
+    } else return drawRows(rows);
   }
-  drawHead();
+  return drawHead();
 }
 
 /** Give a step to the playhead: from here on, or as a mark. */
@@ -79,7 +82,7 @@ function give(name) {
     setLabels(video, beginStep(growing ? reached(rows, time) : rows, time, name, durationOf(video)));
     growing = !stage.element.paused;
   }
-  tellLabel(`${name === "-" ? "no step" : name} at ${clock(time / 1000, 1)}`);
+  tellLabel(`${name === "-" ? "no step" : calledNow(name)} at ${clock(time / 1000, 1)}`);
 }
 
 function drawLabelling() {
@@ -101,10 +104,11 @@ function drawLabelling() {
 /** Draw the rows of the annotation, and below what was found. */
 function drawRows(rows) {
   const { video } = stage;
+  shownRows = rows;
   const duration = durationOf(video);
   byId("label-axis").style.width = `${100 * Number(byId("label-zoom").value)}%`;
   const parts = rows.map(([start, end, name], index) => {
-    const made = make("div", { className: "seg", title: `${name}, ${clock(start / 1000)}`, data: { index: String(index) } }, make("span", { textContent: name === "-" ? "" : name }));
+    const made = make("div", { className: "seg", title: `${calledNow(name)}, ${clock(start / 1000)}`, data: { index: String(index) } }, make("span", { textContent: name === "-" ? "" : calledNow(name) }));
     made.classList.add(...lookOfName(name));
     made.classList.toggle("mark", isMark([start, end]));
     spread(made, start, end, duration);
@@ -115,7 +119,7 @@ function drawRows(rows) {
   ]));
   byId("label-bar").replaceChildren(...parts, ...grips);
   byId("label-found").replaceChildren(...segmentsOf(video, state.run).map(([start, end, step]) => {
-    const made = make("div", { className: "seg" }, make("span", { textContent: step ? stepName(state.run, step) : "" }));
+    const made = make("div", { className: "seg" }, make("span", { textContent: step ? calledNow(stepName(state.run, step)) : "" }));
     made.classList.add(...lookOfName(stepName(state.run, step)));
     spread(made, start, end, duration / 1000);
     return made;
@@ -158,7 +162,7 @@ function timeAt(clientX) {
 function drawHead() {
   if (!stage) return;
   const share = here() / durationOf(stage.video);
-  stage.channels?.show(here() / 1000);
+  stage.channels?.show(here() / 1000, shownRows);
   byId("label-head").style.left = `${100 * share}%`;
   const scroll = byId("label-scroll");
   const x = share * byId("label-axis").offsetWidth;
@@ -200,7 +204,7 @@ const COMMANDS = {
 };
 
 function byKey(event) {
-  if (state.view !== "label" || !stage || event.altKey || event.metaKey || event.target.closest("input[type=text], select, summary")) return;
+  if (state.view !== "label" || !stage || event.altKey || event.metaKey || isTyped(event)) return;
   if (event.ctrlKey) {
     if (event.key.toLowerCase() !== "z") return;
     undo(event.shiftKey);

@@ -44,9 +44,9 @@ export const chips = (run, order) => make("ol", { className: "chips" }, ...order
 export const titled = (run, steps) => make("ul", { className: "chips" }, ...steps.map(([step, text]) => chip(run, step, text, "li")));
 
 const colours = new Map();
-/** The colour of a step for drawing, read from the style sheet. */
-export function colourOf(run, step) {
-  const name = lookOf(run, step).slice(0, 2).join(" ");
+/** The colour of the classes of a step for drawing, read from the style sheet. */
+export function colourOfLook(look) {
+  const name = look.slice(0, 2).join(" ");
   if (!colours.has(name)) {
     const probe = document.body.appendChild(make("span", { className: name }));
     colours.set(name, getComputedStyle(probe).backgroundColor);
@@ -54,6 +54,8 @@ export function colourOf(run, step) {
   }
   return colours.get(name);
 }
+
+export const colourOf = (run, step) => colourOfLook(lookOf(run, step));
 
 /** Prepare a canvas for sharp drawing in CSS pixels. */
 export function sharp(canvas, width, height) {

@@ -7,7 +7,7 @@ export const noteInWords = ({ title, done, total, unit, left_s: left }) => `${ti
 
 /** What is at work, in one line; empty if nothing is. */
 export function runInWords(run) {
-  if (run.at_work) return `Working for ${clock(run.seconds, 0)}${run.steps ? `, ${run.done} of ${run.steps} steps done` : ""}.`;
+  if (run.at_work) return `Working for ${clock(run.seconds, 0)}${run.steps ? `, ${run.done} of ${plural(run.steps, "job")} done` : ""}.`;
   if (run.locked) return "Another run is at work on this study, in a terminal or on a cluster, or one was killed. You can go on annotating; results follow when it has ended. If none runs, type rgwot run --unlock.";
   if (run.fault) return `The last run failed: ${run.fault}`;
   if (run.cancelled) return "The run was cancelled.";

@@ -24,6 +24,8 @@ export const score = (value) => (100 * value).toFixed(1);
 export const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 /** A measured value with three digits. */
 export const amount = (value) => String(Number(value.toPrecision(3)));
+/** A value with as many digits as tell the hundredths of a range apart. */
+export const inRange = (value, range) => (Math.abs(value) >= 1e6 || range < 1e-4 ? String(Number(value.toPrecision(5))) : value.toFixed(Math.max(0, Math.ceil(2 - Math.log10(range)))));
 export const probability = (p) => (p < 0.001 ? "< 0.001" : p.toFixed(3));
 /** A list such as: 1, 2 and 3. */
 export const listed = (parts) => [parts.slice(0, -1).join(", "), parts[parts.length - 1]].filter(Boolean).join(" and ");
