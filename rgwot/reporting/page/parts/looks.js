@@ -1,7 +1,7 @@
 // The colours and labels of key steps, and the pictures of videos.
 
 import { byId, make } from "./dom.js";
-import { ANNOTATED, isTaught, labelOf, matchOf, placeOf, sameStep } from "./results.js";
+import { ANNOTATED, inOrder, isTaught, labelOf, matchOf, placeOf, sameStep, stepName } from "./results.js";
 import { DATA, state } from "./state.js";
 
 /** An annotated step has its own colour; on a page that was made without annotations, that of what was found, which it names. */
@@ -21,6 +21,19 @@ export function lookOf(run, step) {
 export function lookAt(n, colours = DATA.colours) {
   const pattern = ["", "stripes", "dots"][Math.min(2, Math.floor((n - 1) / colours))];
   return ["step", `s${((n - 1) % colours) + 1}`, pattern].filter(Boolean);
+}
+
+/** The colour of a name, as the n-th: that of the step that was found first with it, or else one that no name has. */
+export function colourOfName(name) {
+  const { coloursOfNames } = state;
+  for (const step of inOrder(0)) coloursOfNames.set(stepName(0, step), placeOf(0, step));
+  if (!coloursOfNames.has(name)) {
+    const taken = new Set([...coloursOfNames.values(), ...Object.keys(DATA.steps).map(Number).filter(() => ANNOTATED)]);
+    let free = 1;
+    while (taken.has(free)) free += 1;
+    coloursOfNames.set(name, free);
+  }
+  return coloursOfNames.get(name);
 }
 
 /** Give an element the classes of a colour, in place of those it had. */

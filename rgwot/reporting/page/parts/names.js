@@ -2,7 +2,7 @@
 
 import { byId, make, recall, remember } from "./dom.js";
 import { annotatedNames } from "./labels.js";
-import { label, lookAt, lookOf } from "./looks.js";
+import { colourOfName, label, lookAt, lookOf } from "./looks.js";
 import { calledNow, inOrder, sameStep, stepName } from "./results.js";
 import { DATA, state } from "./state.js";
 import { keyFor, STEP_KEYS } from "./text.js";
@@ -51,11 +51,11 @@ export function chooseKey(name, key) {
   return "";
 }
 
-/** The classes of a name's colour: those of the found step with this name, or else of its place. */
+/** The classes of a name's colour: those of the found step with this name, or else of one that no other has. */
 export function lookOfName(name) {
   if (name === "-") return ["step", "s0"];
   const step = inOrder(state.run).find((own) => stepName(state.run, own) === name);
-  return step ? lookOf(state.run, step) : lookAt(allNames().indexOf(name) + 1);
+  return step ? lookOf(state.run, step) : lookAt(colourOfName(name));
 }
 
 /** The names with their keys; a click on a name gives it as its key does, a click on a key changes the key. */

@@ -14,7 +14,7 @@ import { dye, lookOf } from "./looks.js";
 import { player, stopPlayer } from "./player.js";
 import { hidePopup, popup } from "./popup.js";
 import { drawProcedure } from "./procedure.js";
-import { ANNOTATED, downloadNames, factsOf, forgetTyped, runTitle, viewOf } from "./results.js";
+import { downloadNames, factsOf, forgetTyped, runTitle, viewOf } from "./results.js";
 import { startSaving } from "./saving.js";
 import { drawScores, drawTraining, startScores } from "./scores.js";
 import { MADE, tell } from "./server.js";
@@ -85,7 +85,7 @@ function chooseRun(run) {
 function drawSummary() {
   const count = (status) => DATA.videos.filter((video) => video.status === status).length;
   const parts = [plural(DATA.videos.length - count("skipped"), "video")];
-  parts.push(ANNOTATED ? `${count("ok")} annotated` : "none annotated", plural(DATA.runs.length, "result"));
+  parts.push(count("ok") ? `${count("ok")} annotated` : "none annotated", plural(DATA.runs.length, "result"));
   byId("summary").textContent = parts.join(", ");
   const notices = DATA.notices.concat(DATA.videos.filter((video) => video.status === "skipped").map((video) => `Left out: ${video.name}: ${video.reason}`));
   for (const facts of DATA.runs) {
@@ -160,7 +160,7 @@ byId("forget").addEventListener("click", () => {
   forgetTyped(state.run);
   namesChanged();
   drawSteps();
-  byId("names-status").textContent = "Only the names of the file are left.";
+  byId("names-status").textContent = MADE ? "The names are again those with which this result came." : "Only the names of the file are left.";
 });
 /** A result of the server is new: it is shown, but what is being typed or played stays. */
 live.addEventListener("answer", ({ detail: { run } }) => {

@@ -17,6 +17,8 @@ export const state = {
   edits: new Map(),
   /** In the window, the places of annotated steps among the colours, if the page was made without annotations. */
   colours: new Map(),
+  /** In the window, the colour of every name of a step; a name keeps the first one. */
+  coloursOfNames: new Map(),
   /** In the window, the annotations that were changed since the page was opened, and the changes, for undo and redo. */
   labels: new Map(),
   done: [],

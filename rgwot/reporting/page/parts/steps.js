@@ -7,6 +7,7 @@ import { playFrom } from "./player.js";
 import { shot, shotsOf, typicalOf } from "./procedure.js";
 import { ANNOTATED, LONGEST_NAME, bodyOf, hasBackground, inOrder, isTaught, matchInWords, nameOf, occurrencesOf, place, rename, runTitle, stepsOf, viewOf } from "./results.js";
 import { stepNumbers } from "./segments.js";
+import { MADE } from "./server.js";
 import { DATA, state } from "./state.js";
 import { clock, percent, plural } from "./text.js";
 
@@ -36,10 +37,13 @@ function backgroundRow(run) {
   );
 }
 
+/** The name that somebody gave to a step; a number in words, by which a key labelled it, is none. */
+const ownName = (run, step) => (nameOf(run, step) === `key step ${step}` ? "" : nameOf(run, step));
+
 function stepRow(run, step, view, numbers) {
   const input = make("input", {
     type: "text",
-    value: nameOf(run, step),
+    value: ownName(run, step),
     maxLength: LONGEST_NAME,
     autocomplete: "off",
     placeholder: "name it",
@@ -49,8 +53,8 @@ function stepRow(run, step, view, numbers) {
   const tag = chip(run, step, String(step));
   input.addEventListener("input", () => rename(run, step, input.value));
   input.addEventListener("change", () => {
-    input.value = nameOf(run, step);
-    byId("names-status").textContent = "Kept in this browser. Download the file to keep it for good.";
+    input.value = ownName(run, step);
+    byId("names-status").textContent = MADE ? "" : "Kept in this browser. Download the file to keep it for good.";
   });
   const told = [
     plural(numbers.segments, "occurrence"),
