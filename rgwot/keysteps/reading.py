@@ -685,8 +685,8 @@ def edits_sentence(facts: Mapping[str, Any]) -> str:
     ...         "decoding_cpu_s": 2.04,
     ...     }
     ... )
-    'Tested by changing found key steps in copies of these videos, which took 2.0 s: of 40 cut out, 31 were noticed; of \
-10 moved, 1: moved key steps cannot be noticed here.'
+    'Tested by changing found key steps in copies of these videos, which took 2.0 s: of 40 cut out, 31 were noticed; \
+of 10 moved, 1: moved key steps cannot be noticed here.'
     """
     parts: list[str] = []
     untold: list[str] = []

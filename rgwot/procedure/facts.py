@@ -296,7 +296,9 @@ def doubt_sentence(
         doubts.append(_weak_needs(weak[:MOST_DOUBTED], len(weak) - MOST_DOUBTED, names or {}))
     complete = all(node.n_videos == procedure.n_videos for node in procedure.nodes)
     if not deviations and procedure.n_videos > 1 and complete:
-        doubts.append("all key steps were found in every video, but a key step may hold two steps of which somebody left one out")
+        doubts.append(
+            "all key steps were found in every video, but a key step may hold two steps of which somebody left one out"
+        )
     doubts += clauses
     return f"Reliability: {'; '.join(doubts)}." if doubts else ""
 
