@@ -138,7 +138,13 @@ document.querySelector('[role="tablist"]').addEventListener("keydown", (event) =
   event.preventDefault();
   show(seen[(to + seen.length) % seen.length].getAttribute("aria-controls"), true);
 });
-for (const tab of tabs) tab.addEventListener("click", () => show(tab.getAttribute("aria-controls")));
+for (const tab of tabs) {
+  tab.addEventListener("click", ({ detail }) => {
+    show(tab.getAttribute("aria-controls"));
+    // After a click, arrow keys are for the video, and no longer for the tabs.
+    if (detail && OF_WINDOW.includes(state.view)) tab.blur();
+  });
+}
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
   if (!popup.hidden) hidePopup();
