@@ -143,6 +143,8 @@ def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoI
     remarks = []
     if told := decode.told_of_tracks(container, stream, width, height):
         remarks.append(told)
+    if (stream.frames or len(presented)) == 1 and container.streams.audio:
+        remarks.append("one picture beside sound, as in a sound recording with a cover; leave the file out")
     if start_s:
         remarks.append(
             f"the picture begins {start_s:.2f} s after the sound or the file; annotations beside it and exports have a "
