@@ -100,8 +100,7 @@ def values_of(x: NDArray[Any]) -> Values:
 def _empty(x: NDArray[np.float64]) -> str:
     """Return a line on scattered samples (T, C) that are 0 in every channel, if no other has a 0, or an empty text."""
     empty = (x == 0).all(axis=1)
-    first, after = _longest((empty[1:] & empty[:-1])[:, None])[0][0]
-    scattered = FEWEST_CODES <= empty.sum() < len(x) / 2 and after - first < FEWEST
+    scattered = np.count_nonzero(np.diff(empty)) >= 2 * FEWEST_CODES and empty.mean() < 0.5
     if not scattered or x.shape[1] < 2 or not x[~empty].all():
         return ""
     return (
