@@ -126,7 +126,7 @@ def _codes(x: NDArray[np.float64]) -> tuple[int, ...]:
 def _like_labels(x: NDArray[Any]) -> bool:
     """Return whether whole numbers (T,) are few, and in long runs."""
     few = FEWEST_CODES <= len(np.unique(x)) <= MOST_CODES
-    return few and FEWEST * (1 + np.count_nonzero(np.diff(x))) <= len(x)
+    return bool(few and FEWEST * (1 + np.count_nonzero(np.diff(x))) <= len(x))
 
 
 def _clocks(x: NDArray[np.float64]) -> NDArray[np.bool_]:
