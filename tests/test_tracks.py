@@ -78,6 +78,15 @@ def test_a_still_is_never_the_video(tmp_path: Path, suffix: str, first: bool) ->
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_one_picture_beside_sound_is_told(tmp_path: Path, suffix: str) -> None:
+    still, sound = write_video(tmp_path / "cover.mp4", 1, 10, (320, 200)), write_audio(tmp_path / "s.m4a")
+    assert "as in a sound recording" in probe(together(tmp_path / f"song{suffix}", still, sound)).remark
+    assert probe(still).remark == ""
+    film = write_video(tmp_path / "a.mp4", 20, 10)
+    assert probe(together(tmp_path / f"film{suffix}", film, sound)).remark == ""
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
 def test_a_few_slides_are_never_the_video(tmp_path: Path, suffix: str) -> None:
     slides = write_video(tmp_path / "slides.mp4", 3, 10, (320, 200))
     path = together(tmp_path / f"both{suffix}", slides, write_video(tmp_path / "a.mp4", 60, 10))

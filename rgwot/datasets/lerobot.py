@@ -273,12 +273,12 @@ def import_episodes(root: Path, output: Path, camera: str | None = None, on_bad_
         )
     if dataset.shared:
         check_ranges(dataset, camera)
-    episodes, missing = dataset.episodes.to_dict("records"), []
+    episodes, missing, told = dataset.episodes.to_dict("records"), [], set[str]()
     places = _places([str(next(iter(episode["tasks"]), "")) for episode in episodes])
     with own_folder(output, "import-lerobot") as folder:
         for episode, place in zip(with_progress(_LOG, f"cut {root}", episodes, "episode"), places, strict=True):
             try:
-                _cut(dataset, episode, camera, folder / place)
+                told.add(_cut(dataset, episode, camera, folder / place))
             except MissingFile as error:
                 if on_bad_video == "fail":
                     raise
@@ -286,6 +286,8 @@ def import_episodes(root: Path, output: Path, camera: str | None = None, on_bad_
         if len(missing) == len(episodes):
             raise RgwotError(f"{root}: found no file of any episode; first: {missing[0]}")
         write_json({"root": str(root.absolute()), "camera": camera}, folder / ORIGIN)
+    for line in sorted(told - {""}):
+        _LOG.warning("%s", line)
     if missing:
         _LOG.warning("%s: %d of %d episodes are left out; first: %s", root, len(missing), len(episodes), missing[0])
     return len(episodes) - len(missing)
@@ -308,8 +310,9 @@ def _places(tasks: Sequence[str]) -> list[str]:
     return [names[task] for task in tasks]
 
 
-def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, place: Path) -> None:
-    import av
+def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, place: Path) -> str:
+    """Write the video and the subtasks of an episode; return a warning, or ""."""
+    from av.error import FFmpegError
 
     from rgwot.video.frames import cut
 
@@ -319,14 +322,14 @@ def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, place: Path) ->
     output = place / f"{episode_name(number)}.mp4"
     start_s, end_s = dataset.span(episode, camera)
     try:
-        copied = 0 if dataset.shared else _frames_to_copy(video, fps)
-        if copied:
+        copied, told = _read_track(video, fps)
+        if copied and not dataset.shared:
             copyfile(video, output)
         else:
             # Both ends are half a frame earlier, because the times of frames may be rounded up or down.
             half = 0.5 / float(fps)
             copied = cut(video, start_s - half, end_s - half, output, fps, PICTURE_QUALITY)
-    except av.error.FFmpegError as error:
+    except (FFmpegError, ValueError) as error:
         raise _unreadable(video, number, error) from None
     if copied != length:
         raise RgwotError(
@@ -337,6 +340,7 @@ def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, place: Path) ->
     if rows:
         with (place / f"{episode_name(number)}.csv").open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("start_s", "end_s", "label"), *rows])
+    return told
 
 
 def _unreadable(video: Path, number: int, error: Exception) -> RgwotError:
@@ -347,24 +351,31 @@ def _unreadable(video: Path, number: int, error: Exception) -> RgwotError:
 
 def _stated_frames(video: Path, episode: dict[Any, Any]) -> int:
     """Return the number of frames that the header of a video states, or 0."""
-    import av
+    from av.error import FFmpegError
+
+    from rgwot.video.decode import opened, picture_track
 
     try:
-        with av.open(str(video)) as container:
-            return int(container.streams.video[0].frames)
-    except (av.error.FFmpegError, LookupError) as error:
+        with opened(str(video)) as container:
+            return int(picture_track(container).frames)
+    except (FFmpegError, ValueError) as error:
         raise _unreadable(video, int(episode["episode_index"]), error) from None
 
 
-def _frames_to_copy(video: Path, fps: Fraction) -> int:
-    """Return the number of frames of a video that needs no encoding for browsers at this rate, or 0."""
-    import av
+def _read_track(video: Path, fps: Fraction) -> tuple[int, str]:
+    """Return the number of frames of a video that needs no encoding for browsers at this rate, or 0, and a warning.
 
-    with av.open(str(video)) as container:
-        stream = container.streams.video[0]
+    The warning is empty, or says which of several picture tracks is read.
+    """
+    from rgwot.video.decode import opened, picture_track, told_of_tracks
+
+    with opened(str(video)) as container:
+        stream = picture_track(container)
+        told = told_of_tracks(container, stream, stream.width, stream.height)
         # A video at another rate than the dataset's is not copied, because the times of subtasks would be wrong.
         late = abs(stream.frames * (1 - fps / (stream.average_rate or 1)))
-        return int(stream.frames) if stream.codec_context.name in PLAYED and late < 0.5 else 0
+        playable = stream.codec_context.name in PLAYED and late < 0.5 and not told
+        return int(stream.frames) if playable else 0, told and f"{video}: {told}"
 
 
 def read_subtasks(dataset: Dataset, episode: dict[Any, Any]) -> Iterator[tuple[float, float, str]]:

@@ -51,6 +51,8 @@ PAUSE_STEPS, PAUSE_SHARE = 10.0, 0.05
 class Values(NamedTuple):
     """What is unusual in a recording: channels like clocks or labels, its longest stretch of equal samples, outliers.
 
+    ``far`` is a line on outliers or lost samples, or an empty text.
+
     ``next_still`` is the length of the longest other stretch, ``still_channels`` the longest of each channel.
     """
 
@@ -91,20 +93,40 @@ def values_of(x: NDArray[Any]) -> Values:
     equal = np.abs(np.diff(x, axis=0)) <= STILL * np.ptp(np.quantile(x, (0.1, 0.9), axis=0), axis=0)
     (still, following), *_ = _longest(equal.all(axis=1)[:, None], 2)
     alone = [runs[0] for runs in _longest(equal)] if x.shape[1] <= FEW_CHANNELS else []
-    return Values(len(x), tuple(clocks), still, _far(x), following[1] - following[0], tuple(alone), _codes(x))
+    far = _far(x) or _empty(x)
+    return Values(len(x), tuple(clocks), still, far, following[1] - following[0], tuple(alone), _codes(x))
+
+
+def _empty(x: NDArray[np.float64]) -> str:
+    """Return a line on scattered samples (T, C) that are 0 in every channel, if no other has a 0, or an empty text."""
+    empty = (x == 0).all(axis=1)
+    scattered = np.count_nonzero(np.diff(empty)) >= 2 * FEWEST_CODES and empty.mean() < 0.5
+    if not scattered or x.shape[1] < 2 or not x[~empty].all():
+        return ""
+    return (
+        f"{int(empty.sum())} of {len(x)} samples are 0 in every channel, such as sample {int(np.argmax(empty))}, and "
+        "no other has a 0; were they lost? leave these samples out, or interpolate them"
+    )
 
 
 def _codes(x: NDArray[np.float64]) -> tuple[int, ...]:
-    """Return which channels of samples (T, C) hold a few whole numbers in long runs, if others do not."""
+    """Return which channels of samples (T, C) hold a few whole numbers in long runs, if others do not.
+
+    Channels of which always one is 1 and the others are 0 hold one such number together.
+    """
     whole = (x == np.round(x)).all(axis=0)
     if whole.all():
         return ()
-    return tuple(
-        channel
-        for channel in np.flatnonzero(whole).tolist()
-        if FEWEST_CODES <= len(np.unique(x[:, channel])) <= MOST_CODES
-        and FEWEST * (1 + np.count_nonzero(np.diff(x[:, channel]))) <= len(x)
-    )
+    flags = np.flatnonzero(((x == 0) | (x == 1)).all(axis=0))
+    if (x[:, flags].sum(axis=1) == 1).all() and _like_labels(x[:, flags].argmax(axis=1)):
+        return tuple(flags.tolist())
+    return tuple(channel for channel in np.flatnonzero(whole).tolist() if _like_labels(x[:, channel]))
+
+
+def _like_labels(x: NDArray[Any]) -> bool:
+    """Return whether whole numbers (T,) are few, and in long runs."""
+    few = FEWEST_CODES <= len(np.unique(x)) <= MOST_CODES
+    return bool(few and FEWEST * (1 + np.count_nonzero(np.diff(x))) <= len(x))
 
 
 def _clocks(x: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -422,7 +422,10 @@ def page_column(study: Study, dataset: str, task: str) -> str | None:
 
 
 def groups_file(study: Study, dataset: str, task: str, column: str) -> str:
-    """Return the table with the groups of a task; raise RgwotError if there is none, or it lacks the column."""
+    """Return the table with the groups of a task.
+
+    Raises RgwotError if there is none, it lacks the column, or Snakemake would stop because of its time.
+    """
     path = video_table(study, dataset, task)
     if path is None:
         expected = study.config.root_of(dataset) / stem_of(task) / VIDEO_TABLE
@@ -430,4 +433,4 @@ def groups_file(study: Study, dataset: str, task: str, column: str) -> str:
     columns = group_columns(study, dataset, task)
     if column not in columns:
         raise RgwotError(f"{path}: no column {column!r}; {nearest(column, columns)}")
-    return plain_path(str(path))
+    return dated_path(plain_path(str(path)))

@@ -41,7 +41,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import Progress
 from rgwot.runtime.provenance import sha256
 from rgwot.runtime.text import look_alike
-from rgwot.study import datasets
+from rgwot.study import datasets, pages
 from rgwot.study.datasets import MIN_VIDEOS
 from rgwot.study.findings import (
     Finding,
@@ -305,6 +305,8 @@ def examine(
                 findings.append(Finding("warning", "pairing", line, task, below(path, root)))
         findings += _of_lengths(task, of_task)
         findings += _of_groups(study, dataset, task, [video.entry.video for video in of_task])
+        with examining(findings, root, task, "date", None):
+            pages.told_by_people(study, dataset, task)
     return Report(dataset, entry.layout, root, files, quick, K_of_task, tuple(videos), tuple(findings))
 
 
@@ -485,6 +487,8 @@ def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> 
         path = datasets.video_table(study, dataset, task)
         if path is None:
             return []
+        with examining(findings, study.config.root_of(dataset), task, "date", None):
+            datasets.dated_path(str(path))
         table = read_video_table(path)
         if column not in table:
             others = ", ".join(columns_of(table)) or "none but video"

@@ -13,7 +13,7 @@ from rgwot.config.experiments import decoder_of, family_of
 from rgwot.keysteps.settings import LABELLED
 from rgwot.paths import Run, Tree
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.datasets import annotated, annotated_videos, page_column, scored_videos, tasks, videos
+from rgwot.study.datasets import annotated, annotated_videos, dated_path, page_column, scored_videos, tasks, videos
 from rgwot.study.jobs import check_task, learns_from_labels, scored
 from rgwot.study.study import Study
 
@@ -118,7 +118,10 @@ def names_file(study: Study, dataset: str, task: str) -> str:
 
 
 def told_by_people(study: Study, dataset: str, task: str) -> list[str]:
-    """Return the files that people write for the page of a task, if they exist: names, and what they expect."""
+    """Return the files that people write for the page of a task, if they exist: names, and what they expect.
+
+    Raises RgwotError if Snakemake would stop because of the time of one.
+    """
     return [*names_there(study, dataset, task), *expected_there(study, dataset, task)]
 
 
@@ -126,13 +129,13 @@ def expected_there(study: Study, dataset: str, task: str) -> list[str]:
     """Return the file of the procedure that a dataset expects, if it exists."""
     name = study.config.dataset(dataset).expected
     path = None if name is None else name.replace("{task}", task)
-    return [path] if path is not None and Path(path).is_file() else []
+    return [dated_path(path)] if path is not None and Path(path).is_file() else []
 
 
 def names_there(study: Study, dataset: str, task: str) -> list[str]:
     """Return the file with the names of a task's key steps, if it exists."""
     path = names_file(study, dataset, task)
-    return [path] if Path(path).exists() else []
+    return [dated_path(path)] if Path(path).exists() else []
 
 
 def index_pages(study: Study) -> list[str]:

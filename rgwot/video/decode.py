@@ -226,6 +226,19 @@ def picture_tracks(container: InputContainer) -> list[VideoStream]:
     return [track for track in tracks if not track.disposition & others]
 
 
+def told_of_tracks(container: InputContainer, stream: VideoStream, width: int, height: int) -> str:
+    """Say which of several picture tracks is read, or "" if there is one."""
+    tracks = len(picture_tracks(container))
+    return (
+        ""
+        if tracks < 2
+        else (
+            f"{tracks} picture tracks; track {stream.index} ({width}x{height}) is read, but players may show another; "
+            f"keep one: ffmpeg -i IN -map 0:{stream.index} -c copy OUT"
+        )
+    )
+
+
 def decord_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -> Iterator[Pixels]:
     """Yield the frame on screen at each time, ``(size, size, 3)`` RGB, upright, read by decord.
 

@@ -141,11 +141,10 @@ def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoI
     width, height = (frame.height, frame.width) if turned else (frame.width, frame.height)
     start_s = _start(path, container, stream, decode.seconds_of(frame, decode.stamp_of(container)) or 0.0)
     remarks = []
-    if (tracks := len(decode.picture_tracks(container))) > 1:
-        remarks.append(
-            f"{tracks} picture tracks; track {stream.index} ({width}x{height}) is read, but players may show another; "
-            f"keep one: ffmpeg -i IN -map 0:{stream.index} -c copy OUT"
-        )
+    if told := decode.told_of_tracks(container, stream, width, height):
+        remarks.append(told)
+    if (stream.frames or len(presented)) == 1 and container.streams.audio:
+        remarks.append("one picture beside sound, as in a sound recording with a cover; leave the file out")
     if start_s:
         remarks.append(
             f"the picture begins {start_s:.2f} s after the sound or the file; annotations beside it and exports have a "

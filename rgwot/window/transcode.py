@@ -41,7 +41,10 @@ def plays(video: Path) -> bool:
     if video.suffix.lower() not in _SUFFIXES:
         return False
     with decode.opened(str(video)) as container:
-        stream = decode.picture_tracks(container)[0]
+        # Of several tracks, browsers may show another than the one that is read.
+        if len(decode.picture_tracks(container)) > 1:
+            return False
+        stream = decode.picture_track(container)
         return stream.codec_context.name in _CODECS and stream.codec_context.pix_fmt in _PIXELS
 
 
@@ -86,7 +89,7 @@ def transcode(video: Path, output: Path) -> None:
     from rgwot.video import decode
 
     with decode.opened(str(video)) as source, av.open(str(output), "w", format="mp4") as target:
-        track = decode.picture_tracks(source)[0]
+        track = decode.picture_track(source)
         heard = [stream for stream in source.streams.audio if stream.codec_context is not None][:1]
         made: VideoStream | None = None
         sound: _Sound | None = None

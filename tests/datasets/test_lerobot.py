@@ -15,13 +15,14 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from videos import number, write_video
+from videos import number, picture, together, write_audio, write_video
 
 from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.finding import find
 from rgwot.datasets.lerobot import import_episodes, read_parquet
 from rgwot.reporting.export import ExportedVideo, LabelledSegment, export
 from rgwot.runtime.errors import RgwotError
+from rgwot.video import probe
 
 FPS, CAMERA = 30, "observation.images.top"
 #: Frames of the episodes; the first two share a file, the third is in another.
@@ -253,6 +254,48 @@ def test_episodes_without_a_file_are_told_or_left_out(
         video.unlink()
     with pytest.raises(RgwotError, match="found no file of any episode"):
         import_episodes(old, tmp_path / "none", on_bad_video="skip")
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("form", ["old", "root"])
+def test_of_several_picture_tracks_the_one_that_is_read_everywhere_is_cut(
+    form: str, first: bool, request: pytest.FixtureRequest, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    dataset: Path = request.getfixturevalue(form)
+    videos = sorted(dataset.rglob("*.mp4"))
+    still = write_video(tmp_path / "still.mp4", 1, FPS, (320, 200))
+    for video in videos:
+        film = video.rename(tmp_path / "film.mp4")
+        together(video, *([still, film] if first else [film, still]))
+    assert import_episodes(dataset, tmp_path / "out") == 3
+    starts = [0, 0, 0] if form == "old" else [0, LENGTHS[0], 0]
+    for episode, (start, length) in enumerate(zip(starts, LENGTHS, strict=True)):
+        path = tmp_path / f"out/pick_up_cup/episode_00000{episode}.mp4"
+        assert numbers(path) == list(range(start, start + length))
+        # A browser shows no other one.
+        assert probe(path).remark == ""
+    warned = [line for line in caplog.messages if f"2 picture tracks; track {int(first)} (96x64) is read" in line]
+    assert [line.split(": ")[0] for line in warned] == [str(video) for video in videos]
+
+
+def test_of_two_cameras_in_a_file_the_one_that_is_read_everywhere_is_cut(old: Path, tmp_path: Path) -> None:
+    for swapped, video in enumerate(sorted(old.rglob("*.mp4"))[:2]):
+        length = LENGTHS[swapped]
+        other = write_video(
+            tmp_path / "b.mp4", length, FPS, (192, 128), drawn=lambda frame: picture(60 + frame, 192, 128)
+        )
+        film = video.rename(tmp_path / "film.mp4")
+        together(video, *([other, film] if swapped else [film, other]))
+        base = 60 if probe(video).width == 192 else 0
+        import_episodes(old, tmp_path / "out")
+        made = tmp_path / f"out/pick_up_cup/episode_00000{swapped}.mp4"
+        assert numbers(made) == list(range(base, base + length))
+
+
+def test_an_episode_of_sound_alone_is_told(old: Path, tmp_path: Path) -> None:
+    write_audio(tmp_path / "s.m4a").rename(old / f"videos/chunk-000/{CAMERA}/episode_000001.mp4")
+    with pytest.raises(RgwotError, match="episode_000001.mp4: cannot be read .found no pictures"):
+        import_episodes(old, tmp_path / "out")
 
 
 def test_a_copy_with_other_frames_is_refused(old: Path, tmp_path: Path) -> None:

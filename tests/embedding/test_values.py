@@ -142,11 +142,40 @@ def test_short_and_noisy_stretches_and_single_channels_are_told() -> None:
     assert unusual({name: values_of(one) for name, one in states.items()}, {}) == {}
 
 
+def test_lost_samples_are_told() -> None:
+    x = signal(0)[:, :2]
+    x[3::7] = 0
+    assert values_of(x).far == (
+        "17 of 120 samples are 0 in every channel, such as sample 3, and no other has a 0; were they lost? leave these "
+        "samples out, or interpolate them"
+    )
+    # A sensor at rest shows other zeros, too; a long stretch is told as such; and a few samples may be chance.
+    rest = x.copy()
+    rest[1, 0] = 0
+    stretch = signal(0)[:, :2]
+    stretch[40:60] = 0
+    chance = signal(0)[:, :2]
+    chance[[0, 1, 2, 3, 80]] = 0
+    assert [values_of(one).far for one in (rest, stretch, chance)] == [""] * 3
+
+
 def test_channels_of_labels_are_told() -> None:
     every = {f"r{seed}": np.column_stack([signal(seed), np.repeat([3, 1, 2, 4], 30)]) for seed in range(4)}
     lines = unusual({name: values_of(one) for name, one in every.items()}, {}, ["x", "y", "z", "gt"])
     assert [line[:52] for line in lines.pop("")] == ["channel 'gt' has a few whole numbers in long runs in"]
     assert lines == {}
+    # A channel for each label.
+    for seed, one in enumerate(every.values()):
+        one[:, 3] = signal(seed)[:, 0] + 1
+    flags = {name: np.column_stack([one, np.eye(4)[np.repeat([3, 1, 2, 0], 30)]]) for name, one in every.items()}
+    lines = unusual({name: values_of(one) for name, one in flags.items()}, {})
+    assert [line[:40] for line in lines.pop("")] == [f"channel {n} has a few whole numbers in lon" for n in range(4, 8)]
+    assert lines == {}
+    # Two tools, each used or not.
+    tools = {
+        name: np.column_stack([one, np.repeat([[1, 0], [0, 1], [1, 1]], 40, axis=0)]) for name, one in every.items()
+    }
+    assert unusual({name: values_of(one) for name, one in tools.items()}, {}) == {}
     # Two states, numbers that change often, and counts alone.
     for last in (np.repeat([0, 1], 60), np.arange(120) // 4 % 7):
         for one in every.values():

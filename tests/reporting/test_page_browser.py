@@ -14,13 +14,14 @@ import pytest
 from chromium import WHERE, WITHOUT, Browser, Window
 from page_tree import SECONDS, Task
 from page_window import STEPS, TABS, VIDEOS, see, segment, tab
-from videos import write_video
+from videos import together, write_video
 
 from rgwot import paths
 from rgwot.paths import Run
 from rgwot.records import read_segments
 from rgwot.reporting.names import names_text, read_names
 from rgwot.reporting.page.render import write_page
+from rgwot.video import probe
 
 pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 
@@ -67,6 +68,32 @@ def test_a_video_whose_clock_starts_late_plays_from_its_first_frame(window: Wind
     window.wait_for("document.querySelector('#player video').currentTime >= 11", timeout_s=5)
     window.run("document.querySelector('#player video').pause(); playFrom(2, 0.5);")
     assert 10.5 <= window.get("document.querySelector('#player video').currentTime") < 11
+
+
+def test_another_picture_track_than_the_one_of_the_key_steps_is_told(window: Window, tmp_path: Path) -> None:
+    """Chromium shows the first track, also if it is a single picture, which is never read."""
+    film, still = write_video(tmp_path / "a.mp4", 30, 10), write_video(tmp_path / "b.mp4", 1, 10, (320, 200))
+    said = {}
+    for first, sources in enumerate(((film, still), (still, film))):
+        path = together(tmp_path / f"two{first}.mp4", *sources)
+        info = probe(path)
+        assert (info.width, info.height) == (96, 64)
+        facts = json.dumps({"file": path.as_uri(), "size": [info.width, info.height]})
+        window.run(f"Object.assign(DATA.videos[2], {facts}); playFrom(2, 1);")
+        shown = window.wait_for(
+            "(({ videoWidth, videoHeight }) => videoWidth && `${videoWidth}x${videoHeight}`)"
+            "(document.querySelector('#player video'))",
+            timeout_s=60,
+        )
+        read = f"{info.width}x{info.height}"
+        told = window.get("[...document.querySelectorAll('#player .notice')].map((one) => one.textContent)")
+        line = f"This browser shows another picture track ({shown}) than the one of the key steps ({read})."
+        assert told == [line] * (shown != read)
+        said[first] = bool(told)
+        window.press("Escape")
+        window.press("Escape")
+    assert said == {0: False, 1: True}
+    assert window.errors == []
 
 
 def test_everything_works_from_the_keyboard(window: Window) -> None:

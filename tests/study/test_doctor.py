@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,8 +25,12 @@ from machine import touch_bytes
 from videos import truncate, write_video
 
 from rgwot.cli import cli
+from rgwot.config.configuration import load_config
+from rgwot.runtime.errors import RgwotError
+from rgwot.study.datasets import groups_file
 from rgwot.study.doctor import examine, stated_frames, torch_cache
 from rgwot.study.findings import Report, as_json, as_text
+from rgwot.study.study import Study
 from rgwot.video import READERS, VideoInfo
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "annotations"
@@ -398,6 +403,26 @@ def test_features_without_videos_are_in_order(features: Path) -> None:
     assert (task["seconds"], task["fps"]) == (30.0, {"30": 3})
     assert as_json(report)["videos"][0]["features"]["channels"] == 6
     assert "every file was opened" in as_text(report)
+
+
+def test_files_of_people_from_the_future_are_told(
+    features: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = put(features / "tea/videos.csv", b"video,group\na,x\nb,y\n")
+    names, expected = put(Path("names/mine/tea.yaml"), b"1: cut\n"), put(Path("wanted.yaml"), b"[cut, pour]\n")
+    own = content(mine={**alone(features), "expected": str(expected)})
+    groups = "note groups -: groups by group: x 1, y 1; 1 of 3 videos have no group"
+    compare(examine(own, "mine"), [groups])
+    told = {table: "tea/videos.csv", names: str(names), expected: str(expected)}
+    for path, name in told.items():
+        os.utime(path, (time.time() + 9 * 3600,) * 2)
+        compare(examine(own, "mine"), [groups, f"error date {name}: was changed in the future .*; run: touch"])
+        os.utime(path)
+    # The run says the same before it makes anything.
+    os.utime(table, (time.time() + 9 * 3600,) * 2)
+    with pytest.raises(RgwotError, match=r"videos.csv: was changed in the future .*; run: touch"):
+        groups_file(Study(load_config(own, "config.yaml")), "mine", "tea", "group")
 
 
 def test_features_beside_videos_are_compared_with_them(tea: Path, features: Path) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import av
 import pytest
-from videos import write_video
+from videos import number, picture, together, write_video
 
-from rgwot.window.transcode import transcode
+from rgwot.video import probe
+from rgwot.window.transcode import plays, transcode
 
 
 def times(path: Path, kind: str) -> list[float]:
@@ -31,3 +32,18 @@ def test_a_silent_film_stays_silent(tmp_path: Path) -> None:
     transcode(write_video(tmp_path / "film.mkv", 10), tmp_path / "copy.mp4")
     with av.open(str(tmp_path / "copy.mp4")) as container:
         assert [stream.type for stream in container.streams] == ["video"]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_of_several_picture_tracks_the_copy_has_the_one_that_is_read(tmp_path: Path, swapped: bool) -> None:
+    """A browser may show another one, so that such a file is not played as it is."""
+    other = write_video(tmp_path / "b.mp4", 20, 10, (192, 128), drawn=lambda frame: picture(100 + frame, 192, 128))
+    sources = [write_video(tmp_path / "a.mp4", 20, 10), other]
+    path = together(tmp_path / "two.mp4", *sources[:: -1 if swapped else 1])
+    assert plays(sources[0])
+    assert not plays(path)
+    transcode(path, tmp_path / "copy.mp4")
+    base = 100 if probe(path).width == 192 else 0
+    with av.open(str(tmp_path / "copy.mp4")) as container:
+        shown = [number(frame.to_ndarray(format="rgb24")) for frame in container.decode(video=0)]
+    assert shown == [base + at for at in range(20)]
