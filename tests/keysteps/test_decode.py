@@ -123,7 +123,7 @@ def test_the_cpu_seconds_of_the_decoding_are_noted(tmp_path: Path, monkeypatch: 
         monkeypatch.setattr("rgwot.stages.decode.find_key_steps", how)
         before = time.process_time()
         decode(source, tmp_path / "out", decoder_by("kmeans", settings(3)), 0)
-        seconds.append(read_diagnostics(tmp_path / "out/diagnostics.json")["decoding_cpu_s"])
+        seconds.append(read_diagnostics(tmp_path / "out/diagnostics.json").decoding_cpu_s)
         assert 0 < seconds[-1] <= time.process_time() - before + 0.001
     assert seconds[1] >= 0.5
 

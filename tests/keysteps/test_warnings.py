@@ -16,6 +16,7 @@ from rgwot.embedding.arrays import Spread, scales_differ
 from rgwot.features.importing import import_features
 from rgwot.features.store import open_store
 from rgwot.keysteps.decode import NO_BACKGROUND, doubts
+from rgwot.keysteps.diagnostics import TimeChoice
 from rgwot.keysteps.settings import Meanfield
 from rgwot.stages.decode import decode
 
@@ -24,7 +25,7 @@ SOUND: dict[str, Any] = {
     "steps_per_video": {"a": 6, "b": 5, "c": 3},
     "background": 0.5,
     "agreement": 0.6,
-    "time": {"chosen": 0.5, "agreement": 0.1, "concordance": 0.8},
+    "time": TimeChoice(chosen=0.5, agreement=0.1, concordance=0.8),
     "scales": 999.0,
     "samples": [11, 12, 13],
     "present": 6,
@@ -34,10 +35,7 @@ SOUND: dict[str, Any] = {
 def test_nothing_is_said_of_what_is_sound() -> None:
     assert doubts(**SOUND) == []
     assert doubts(6, {"a": 6}, 0.0) == []
-    assert (
-        doubts(6, {"a": 6}, 0.0, time={"chosen": 0.0, "why": "there is only one video, so the weight cannot be chosen"})
-        == []
-    )
+    assert doubts(6, {"a": 6}, 0.0, time=TimeChoice(chosen=0.0, why="there is only one video")) == []
 
 
 @pytest.mark.parametrize(
@@ -56,7 +54,7 @@ def test_nothing_is_said_of_what_is_sound() -> None:
         ({"agreement": 0.597}, "two seeds disagree: their adjusted Rand index is 0.59, expected 0.6"),
         ({"scales": 58900.0}, "scales of the channels differ by a factor of 58,900, expected less than 1,000"),
         (
-            {"time": {"chosen": 0.03, "agreement": 0.1, "concordance": 0.461, "kept": 0.9, "differ": 0.3}},
+            {"time": TimeChoice(chosen=0.03, agreement=0.1, concordance=0.461, kept=0.9, differ=0.3)},
             "two answers compete: decode.time: auto chose 0.03, 0.5 is supported almost equally (concordance 0.461, "
             "limit 0.47) and gives 30% of the samples another key step; compare decode.time=0.5",
         ),

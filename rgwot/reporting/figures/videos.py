@@ -15,6 +15,7 @@ from rgwot.config.experiments import family_of
 from rgwot.config.settings import EXECUTION
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import unit
+from rgwot.keysteps.diagnostics import Diagnostics
 from rgwot.losses.settings import PROBLEM
 from rgwot.paths import Run, Tree
 from rgwot.reporting.figures.drawing import Drawing, drawing
@@ -121,7 +122,7 @@ class TaskLabels:
         """Return the annotated step of a video at some times (T,) in seconds, 0 where there is none."""
         return labels_at(self.annotations[self.annotations["video"] == video], times)
 
-    def labelled(self, task: Tree, run: Run) -> tuple[dict[str, LabelledVideo], dict[str, Any]]:
+    def labelled(self, task: Tree, run: Run) -> tuple[dict[str, LabelledVideo], Diagnostics]:
         """Return the labels of every scored video at every `STRIDE`-th frame, and the diagnostics of the run."""
         from rgwot.evaluation.evaluate import label_videos
         from rgwot.records import read_diagnostics, read_segments
