@@ -29,7 +29,7 @@ from rgwot.columns import (
     SHOWS,
     TERMS,
 )
-from rgwot.keysteps.diagnostics import Diagnostics, diagnostics_of
+from rgwot.diagnostics import Diagnostics, diagnostics_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, read_yaml, remake, typed
 from rgwot.runtime.provenance import unedited

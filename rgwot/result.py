@@ -21,6 +21,7 @@ from rgwot.choosing import Stability, embeddings_of, repeated
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.experiments import Experiment, resolved
 from rgwot.datasets.names import id_of, name_of_recording, stem_of
+from rgwot.diagnostics import as_json
 from rgwot.embedding.interface import (
     ArrayFeatures,
     Embedded,
@@ -32,7 +33,6 @@ from rgwot.embedding.interface import (
 from rgwot.evaluation.metrics import contingency, match
 from rgwot.features.store import FeatureStore
 from rgwot.intake import Times, Videos
-from rgwot.keysteps.diagnostics import as_json
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.labelled import Kept, calibrated
 from rgwot.keysteps.ordering import KeySteps, Order, first_order, rank_procedures

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rgwot.config.extensions import Extension
-from rgwot.keysteps.diagnostics import Facts
+from rgwot.diagnostics import Facts
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.settings import Clustering
 from rgwot.runtime.errors import RgwotError

@@ -16,8 +16,8 @@ from torch.nn import functional as F
 from rgwot.baselines.regression import weights_of, with_weights
 from rgwot.blocks import Count, NonNegative, Positive
 from rgwot.config.extensions import Extension
+from rgwot.diagnostics import Facts
 from rgwot.embedding.encoder import seeded
-from rgwot.keysteps.diagnostics import Facts
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.settings import Clustering
 from rgwot.runtime.limits import one_thread

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import poisson
 
 from rgwot.config.extensions import Extension
-from rgwot.keysteps.diagnostics import Facts
+from rgwot.diagnostics import Facts
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.settings import Clustering

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from rgwot.baselines.graph import means_of
 from rgwot.config.extensions import Extension
-from rgwot.keysteps.diagnostics import Facts
+from rgwot.diagnostics import Facts
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import kmeans, nearest_centre
 from rgwot.keysteps.settings import Clustering

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
 from rgwot.baselines.settings import Viterbi
-from rgwot.keysteps.diagnostics import Facts
+from rgwot.diagnostics import Facts
 from rgwot.keysteps.interface import NO_CLUSTER, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans
 

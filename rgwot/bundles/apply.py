@@ -27,12 +27,12 @@ from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.datasets.arrays import OPENERS
 from rgwot.datasets.names import stem_of, video_id
 from rgwot.datasets.pairing import stem
+from rgwot.diagnostics import BundleFacts, Diagnostics, ScopeFacts
 from rgwot.embedding.interface import EmbeddedVideo, EmbedVideo
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.features.store import IMPORTER, FeatureStore, open_store
 from rgwot.keysteps import collapse
 from rgwot.keysteps.decode import Labelling, doubts, no_background, order_of
-from rgwot.keysteps.diagnostics import BundleFacts, Diagnostics, ScopeFacts
 from rgwot.keysteps.interface import Decoded, Predict
 from rgwot.keysteps.ordering import KeySteps, counted, first_order, format_order, usual_kept
 from rgwot.paths import STORE, Tree

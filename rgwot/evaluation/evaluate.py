@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from rgwot.columns import CELL, SCOPES, SCORE_COLUMNS
+from rgwot.diagnostics import Diagnostics
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import (
     ALSO,
@@ -25,7 +26,6 @@ from rgwot.evaluation.protocols import (
     score_named,
 )
 from rgwot.evaluation.segmental import score_segmentation
-from rgwot.keysteps.diagnostics import Diagnostics
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES, LabelRule, frame_times, parse_rate, predicted_labels, scoring_frames, truth_labels
 

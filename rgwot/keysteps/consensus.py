@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
+from rgwot.diagnostics import Facts
 from rgwot.embedding.whitened import Whitening, fit_whitening, smooth
-from rgwot.keysteps.diagnostics import Facts
 from rgwot.keysteps.interface import (
     MOST_SAMPLES,
     PER_VIDEO,

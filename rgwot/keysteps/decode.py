@@ -13,10 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rgwot.columns import readable
-from rgwot.embedding.arrays import scales_differ
-from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
-from rgwot.keysteps import collapse
-from rgwot.keysteps.diagnostics import (
+from rgwot.diagnostics import (
     Choices,
     Diagnostics,
     LabelledFacts,
@@ -25,6 +22,9 @@ from rgwot.keysteps.diagnostics import (
     TimeChoice,
     plain,
 )
+from rgwot.embedding.arrays import scales_differ
+from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
+from rgwot.keysteps import collapse
 from rgwot.keysteps.evidence import appearance, usual_samples, without_lookalikes
 from rgwot.keysteps.extended import (
     HINT,

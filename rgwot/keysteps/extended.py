@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.keysteps.diagnostics import TimeChoice
+from rgwot.diagnostics import TimeChoice
 from rgwot.keysteps.interface import (
     NO_CLUSTER,
     Array,

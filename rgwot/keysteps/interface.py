@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.diagnostics import Facts
 from rgwot.embedding.interface import Learned as Learned
-from rgwot.keysteps.diagnostics import Facts
 from rgwot.timing import thinned
 
 Array = NDArray[np.float64]

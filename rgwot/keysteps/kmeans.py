@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from rgwot.keysteps.diagnostics import Facts
+from rgwot.diagnostics import Facts
 from rgwot.keysteps.fuzzy_cmeans import centred, squared_distances
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.settings import Clustering

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.diagnostics import Facts
 from rgwot.embedding.whitened import smooth
 from rgwot.keysteps.consensus import (
     CONTEXT,
@@ -34,7 +35,6 @@ from rgwot.keysteps.consensus import (
     in_context,
     quick_consensus,
 )
-from rgwot.keysteps.diagnostics import Facts
 from rgwot.keysteps.interface import (
     MOST_SAMPLES,
     NO_CLUSTER,

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rgwot.diagnostics import LeftOutFacts
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.decode import ByVideo, labelling_of, split_by_video, with_given
-from rgwot.keysteps.diagnostics import LeftOutFacts
 from rgwot.keysteps.interface import UNKNOWN, Decode, Given, learned_from
 from rgwot.keysteps.ordering import generator_for
 from rgwot.runtime.progress import with_progress

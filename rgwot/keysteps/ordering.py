@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rgwot.columns import OCCURRENCE_COLUMNS, SCOPES, SEGMENT_COLUMNS
-from rgwot.keysteps.diagnostics import Diagnostics
+from rgwot.diagnostics import Diagnostics
 from rgwot.keysteps.interface import Learned, middle_times
 from rgwot.procedure import Deviation, Event, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure.differences import decided, usual_lengths, with_sureness, without_slivers

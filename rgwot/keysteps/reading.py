@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.diagnostics import SecondReadingFacts
 from rgwot.keysteps.consensus import FOLDS, Classifier, Components
-from rgwot.keysteps.diagnostics import SecondReadingFacts
 from rgwot.keysteps.interface import PER_VIDEO, Array, learned_from
 from rgwot.procedure import Procedure
 from rgwot.procedure.differences import SURE_FROM
@@ -678,7 +678,7 @@ def tells_nothing(facts: SecondReadingFacts) -> bool:
 def edits_sentence(facts: SecondReadingFacts) -> str:
     """Return a sentence on the facts ``second_reading`` of ``diagnostics.json``: which deviations can be told.
 
-    >>> from rgwot.keysteps.diagnostics import Edits
+    >>> from rgwot.diagnostics import Edits
     >>> edits_sentence(
     ...     SecondReadingFacts(
     ...         missing=Edits(made=40, told=31),

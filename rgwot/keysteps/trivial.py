@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from rgwot.columns import SCOPES
-from rgwot.keysteps.diagnostics import Diagnostics, ScopeFacts, Split
+from rgwot.diagnostics import Diagnostics, ScopeFacts, Split
 from rgwot.keysteps.ordering import KeySteps, counted, generator_for, order_of_segments, procedure_of, usual_of
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.procedure.learning import LEARNER

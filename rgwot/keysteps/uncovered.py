@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rgwot.diagnostics import UncoveredFacts
 from rgwot.embedding.interface import EmbeddedTask
-from rgwot.keysteps.diagnostics import UncoveredFacts
 from rgwot.keysteps.interface import Given, directions
 from rgwot.keysteps.labelled import STRANGE
 from rgwot.timing import runs

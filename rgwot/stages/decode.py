@@ -12,9 +12,9 @@ from time import process_time
 import numpy as np
 import pandas as pd
 
+from rgwot.diagnostics import Diagnostics, Edits, SecondReadingFacts, as_json
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.decode import ByVideo, find_key_steps, segments_of
-from rgwot.keysteps.diagnostics import Diagnostics, Edits, SecondReadingFacts, as_json
 from rgwot.keysteps.given import given_of_rows
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.labelled import Kept

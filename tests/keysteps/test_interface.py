@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 from with_defaults import decode_by
 
+from rgwot.diagnostics import Facts
 from rgwot.keysteps import interface as many
-from rgwot.keysteps.diagnostics import Facts
 from rgwot.keysteps.interface import NO_CLUSTER, PER_VIDEO, UNKNOWN, Decoded, Frames, decode_by_some, learned_from
 from rgwot.keysteps.labelled import decode_labelled
 from rgwot.keysteps.meanfield import label, label_at_once, segment

@@ -15,9 +15,9 @@ from scipy.stats import multivariate_normal
 from sklearn.covariance import ledoit_wolf
 
 import rgwot
+from rgwot.diagnostics import LeftOutFacts
 from rgwot.keysteps import interface as many
 from rgwot.keysteps import labelled, left_out
-from rgwot.keysteps.diagnostics import LeftOutFacts
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Frames
 from rgwot.keysteps.labelled import (
     Kept,

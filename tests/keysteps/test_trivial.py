@@ -10,7 +10,7 @@ import pytest
 
 from rgwot.columns import MANIFEST_COLUMNS
 from rgwot.config.methods import DECODERS
-from rgwot.keysteps.diagnostics import as_json
+from rgwot.diagnostics import as_json
 from rgwot.keysteps.settings import Annotations, OneLabel, ProcedureSettings, Random, Uniform
 from rgwot.keysteps.trivial import TRIVIAL_LABELS, random, uniform
 from rgwot.records import read_deviations

@@ -12,11 +12,11 @@ from embedded import write_store
 
 from rgwot import discover
 from rgwot.datasets.settings import ImportSettings
+from rgwot.diagnostics import TimeChoice
 from rgwot.embedding.arrays import Spread, scales_differ
 from rgwot.features.importing import import_features
 from rgwot.features.store import open_store
 from rgwot.keysteps.decode import NO_BACKGROUND, doubts
-from rgwot.keysteps.diagnostics import TimeChoice
 from rgwot.keysteps.settings import Meanfield
 from rgwot.stages.decode import decode
 
@@ -112,8 +112,8 @@ def test_most_of_a_task_is_background(tmp_path: Path) -> None:
         content = dict(zip("abcd", task(generator, 0.1), strict=True))
         write_store(path, content, 2.0, background=[np.arange(60) % 20 < 20 * share] * 4)
         found = decode(path, tmp_path / f"{share}", Meanfield(K=3), 0)
-        assert "notes" not in found
-        said = [warning for warning in found["warnings"] if "background" in warning]
+        assert found.notes is None
+        said = [warning for warning in found.warnings if "background" in warning]
         assert said == (["75% of the samples, and thus most, are background"] if expected else [])
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from planted import recordings
 
-from rgwot.keysteps.diagnostics import Diagnostics, LabelledFacts
+from rgwot.diagnostics import Diagnostics, LabelledFacts
 from rgwot.keysteps.ordering import KeySteps, counted
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Recording, learn, recordings_from_segments
@@ -126,5 +126,5 @@ def test_a_study_that_expects_a_procedure_is_told_what_differs_from_it(tmp_path:
     }
     assert {video for video, _ in told_now} == {"v2"}
     # Without a name, nothing can be compared.
-    write_keysteps(folder, KeySteps({"task": segments}, key_steps.orders, procedure, {"K": 4}), expected)
+    write_keysteps(folder, KeySteps({"task": segments}, key_steps.orders, procedure, Diagnostics(K=4)), expected)
     assert any("name the key steps" in line for line in procedure_lines(folder))

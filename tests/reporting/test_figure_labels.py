@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rgwot.keysteps.diagnostics import Diagnostics, ScopeFacts
+from rgwot.diagnostics import Diagnostics, ScopeFacts
 from rgwot.reporting.figures.bars import collapse_facts, degenerate_text
 from rgwot.reporting.figures.videos import TaskLabels, matched_steps, stretches
 from rgwot.runtime.errors import RgwotError

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 from page_tree import Task, embedded_data
 
+from rgwot.diagnostics import Choices, Diagnostics, ScopeFacts, Split, TimeChoice
 from rgwot.evaluation.agreement import agreement
-from rgwot.keysteps.diagnostics import Choices, Diagnostics, ScopeFacts, Split, TimeChoice
 from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.reporting.compare import MOST_RESULTS, Answer, compare, compare_pairs, parts, read_answer
 from rgwot.reporting.page.content import _colours, _cut_short, _other_number, against_trivial, leading_scores

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rgwot import paths
+from rgwot.diagnostics import Diagnostics
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import PROTOCOLS, score
-from rgwot.keysteps.diagnostics import Diagnostics
 from rgwot.paths import Tree
 from rgwot.reporting.figures.drawing import Drawing, drawing
 from rgwot.reporting.figures.style import Axes, Drawn, number_step, sheet, step_legend, step_style, tell

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from rgwot import paths
 from rgwot.config.experiments import family_of
 from rgwot.config.settings import EXECUTION
+from rgwot.diagnostics import Diagnostics
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import unit
-from rgwot.keysteps.diagnostics import Diagnostics
 from rgwot.losses.settings import PROBLEM
 from rgwot.paths import Run, Tree
 from rgwot.reporting.figures.drawing import Drawing, drawing
