@@ -55,7 +55,7 @@ help:
 	@echo "make test-page  tests the page of the demo in a headless Chromium, which it installs on Debian and Ubuntu"
 	@echo "make pictures   the same, and writes the pictures of the guide to docs/images"
 	@echo "make cluster-test   runs the demo on a single-node Slurm; needs root and installs Debian packages"
-	@echo "make lint   ruff, snakefmt, snakemake --lint and mypy"
+	@echo "make lint   ruff, snakefmt, snakemake --lint, mypy and TypeScript"
 	@echo "make clean  removes files of builds, tests and linters; keeps results and the environment"
 
 env: $(READY)
@@ -170,6 +170,13 @@ pictures: test-page
 cluster-test: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -m long tests/cluster
 
+# TypeScript, which checks the page's script by the types in its comments, comes from npm, and Node from PyPI.
+TSC := build/typescript/node_modules/typescript/lib/tsc.js
+TYPESCRIPT := 5.9.3
+
+$(TSC): $(DEVELOPER)
+	npm install --prefix build/typescript --no-save --no-audit --no-fund --silent typescript@$(TYPESCRIPT)
+
 lint: $(DEVELOPER)
 	ruff check .
 	ruff format --check .
@@ -177,6 +184,8 @@ lint: $(DEVELOPER)
 	mypy
 	snakemake --lint
 	snakemake --lint --snakefile workflow/Snakefile
+	@$(MAKE) --no-print-directory $(TSC) || echo "lint: without TypeScript: found no npm, or npm could not fetch it"
+	@test ! -f $(TSC) || node $(TSC) --project tests/reporting/page_types
 
 clean:
 	rm -rf build .pytest_cache .mypy_cache .ruff_cache

@@ -140,7 +140,7 @@ def left(seen: Seen, draws: int) -> Iterator[Line]:
             rest = [v for v in range(len(parts)) if v not in videos]
             truths, answers = [seen.task.labels[v] for v in rest], [parts[v] for v in rest]
             beside = 100 * score_named(MACRO, truths, answers, seen.K, "without").f1
-            yield "frames right", n, draw, 100 * found.facts["frames_right"], beside
+            yield "frames right", n, draw, 100 * found.facts.frames_right, beside
 
 
 def again(seen: Seen, draws: int) -> Iterator[Line]:

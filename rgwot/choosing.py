@@ -165,7 +165,7 @@ def repeated(found: Discovery, n: int, n_jobs: int | None, progress: bool) -> St
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 2:
         raise RgwotError(f"n: found {n!r}, expected a whole number, 2 or more")
     embeddings_of(found, "stability")
-    if "labelled" in found.diagnostics and found.given is None:
+    if found.key_steps.diagnostics.labelled is not None and found.given is None:
         raise RgwotError("stability: found a loaded result, which has not kept its labels; expected one of discover")
     given = {} if found.given is None else found.given.labels
     free = {

@@ -32,7 +32,7 @@ from rgwot.paths import (
     name_of,
 )
 from rgwot.records import read_diagnostics, read_manifest, read_orders, read_segments
-from rgwot.reporting.names import label_names, names_of, read_names
+from rgwot.reporting.names import names_of, read_names
 from rgwot.result import Discovery, Made, Stored
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.embed import read_embeddings
@@ -96,7 +96,7 @@ def load(folder: str | os.PathLike[str]) -> Discovery:
     store = tree.at(EMBEDDINGS, run)
     embedded = read_embeddings(store) if store.is_dir() else None
     decoder = DECODERS.get(split_id(run.decoder)[0])
-    K = None if decoder is None or decoder.LABELS else int(diagnostics["K"])
+    K = None if decoder is None or decoder.LABELS else diagnostics.K
     chosen, learned = resolved(run.method, run.decoder, K, None, run.seed), _learned(given, tree, run)
     chosen = replace(chosen, run=run)
     if isinstance(learned, LearnedResult):
@@ -106,9 +106,9 @@ def load(folder: str | os.PathLike[str]) -> Discovery:
     made = None
     if embedded is not None:
         # Doubts on features name them first; those on the key steps are not those of other key steps.
-        doubts = tuple(line for line in diagnostics.get("warnings", ()) if line.startswith("features"))
+        doubts = tuple(line for line in diagnostics.warnings or () if line.startswith("features"))
         made = Made(list(times), (), embedded, None, None, None, doubts)
-    return Discovery(chosen, key_steps, times, embedded, learned, label_names(diagnostics) | names, made)
+    return Discovery(chosen, key_steps, times, embedded, learned, diagnostics.names | names, made)
 
 
 def _key_steps_in(folder: Path) -> Path:
@@ -143,7 +143,7 @@ def _times(key_steps: KeySteps, embedded: EmbeddedTask | None, tree: Tree) -> di
     task = key_steps.segments["task"]
     path = tree.at(MANIFEST)
     videos = read_manifest(path)["video"].tolist() if path.is_file() else list(task)
-    rate = float(key_steps.diagnostics.get("features_fps") or 1.0)
+    rate = float(key_steps.diagnostics.features_fps or 1.0)
     times = {}
     for video in [video for video in videos if video in task]:
         if embedded is not None and video in embedded.videos:

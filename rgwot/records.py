@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 
@@ -29,6 +29,7 @@ from rgwot.columns import (
     SHOWS,
     TERMS,
 )
+from rgwot.diagnostics import Diagnostics, diagnostics_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import read_csv, read_yaml, remake, typed
 from rgwot.runtime.provenance import unedited
@@ -152,18 +153,15 @@ def read_deviations(path: str | os.PathLike[str]) -> pd.DataFrame:
     return (table if against in table else table.assign(against="others"))[list(DEVIATION_COLUMNS)]
 
 
-def read_diagnostics(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read ``diagnostics.json`` of a decoding, an object whose keys include ``K`` and ``degenerate``.
+def read_diagnostics(path: str | os.PathLike[str]) -> Diagnostics:
+    """Read ``diagnostics.json`` of a decoding.
 
     Parameters
     ----------
     path
         The file.
     """
-    content = read_yaml(path)
-    if not isinstance(content, dict):
-        raise RgwotError(f"{path}: found {type(content).__name__}, expected an object with the key K")
-    return content
+    return diagnostics_of(path, read_yaml(path))
 
 
 def read_history(path: Path) -> pd.DataFrame:

@@ -21,6 +21,7 @@ from rgwot.choosing import Stability, embeddings_of, repeated
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS
 from rgwot.config.experiments import Experiment, resolved
 from rgwot.datasets.names import id_of, name_of_recording, stem_of
+from rgwot.diagnostics import as_json
 from rgwot.embedding.interface import (
     ArrayFeatures,
     Embedded,
@@ -237,8 +238,8 @@ class Discovery:
 
     @property
     def diagnostics(self) -> dict[str, Any]:
-        """Facts about the result, such as whether embedding or decoder collapsed (``degenerate``), and ``warnings``."""
-        return self.key_steps.diagnostics
+        """The content of ``diagnostics.json``, such as whether a part collapsed (``degenerate``), and ``warnings``."""
+        return as_json(self.key_steps.diagnostics)
 
     @cached_property
     def labels(self) -> dict[str, NDArray[np.int64]]:
@@ -290,17 +291,16 @@ class Discovery:
     @property
     def K(self) -> int:
         """Number of key steps, set or chosen."""
-        return int(self.diagnostics["K"])
+        return self.key_steps.diagnostics.K
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Reasons to doubt the result, a line each; they are logged once per fit, by the logger ``rgwot``."""
         collapsed: tuple[str, ...] = ()
-        if self.diagnostics.get("degenerate"):
-            collapsed = (
-                f"degenerate: the {self.diagnostics['degenerate_cause']} collapsed, so the key steps are noise",
-            )
-        return (*collapsed, *self.diagnostics.get("warnings", ()))
+        diagnostics = self.key_steps.diagnostics
+        if diagnostics.degenerate:
+            collapsed = (f"degenerate: the {diagnostics.degenerate_cause} collapsed, so the key steps are noise",)
+        return (*collapsed, *(diagnostics.warnings or ()))
 
     @property
     def orders(self) -> dict[str, Order]:
@@ -738,7 +738,7 @@ class Discovery:
     @property
     def _teaching(self) -> frozenset[str]:
         """The ids of the labelled videos that the result learned from."""
-        return frozenset(self.diagnostics.get("labelled", {}).get("videos", ()))
+        return frozenset(self.key_steps.diagnostics.taught)
 
     @overload
     def suggest(self, *, videos: int, moments: None = None) -> list[str]: ...
@@ -838,7 +838,7 @@ class Discovery:
 
     def __repr__(self) -> str:
         order = " > ".join(map(str, self.procedure.order)) or "no key step"
-        doubted = ", degenerate" if self.diagnostics["degenerate"] else ""
+        doubted = ", degenerate" if self.key_steps.diagnostics.degenerate else ""
         if self.warnings:
             doubted += f", {len(self.warnings)} warning{'s' if len(self.warnings) > 1 else ''}"
         videos = f"{len(self.times)} video{'s' if len(self.times) > 1 else ''}"
@@ -848,7 +848,7 @@ class Discovery:
 def with_doubts(key_steps: KeySteps, doubts: Sequence[str]) -> None:
     """Put reasons for doubt before those of decoding."""
     if doubts:
-        key_steps.diagnostics["warnings"] = [*doubts, *key_steps.diagnostics.get("warnings", ())]
+        key_steps.diagnostics.warnings = [*doubts, *(key_steps.diagnostics.warnings or ())]
 
 
 def _by_name(table: pd.DataFrame) -> pd.DataFrame:

@@ -15,7 +15,7 @@ LIBRARY = Path(rgwot.__file__).parent
 FLOORS = {
     # The mathematics: arrays in, arrays out.
     "core": (
-        "baselines", "blocks", "columns", "embedding", "evaluation", "keysteps", "losses", "procedure",
+        "baselines", "blocks", "columns", "diagnostics", "embedding", "evaluation", "keysteps", "losses", "procedure",
         "runtime.errors", "runtime.html", "runtime.limits", "runtime.progress", "runtime.text", "runtime.threads",
         "timing", "transport",
     ),

@@ -32,6 +32,7 @@ from torch.nn import functional as F
 from rgwot.baselines.regression import standardised, weights_of, with_weights
 from rgwot.blocks import Count, Fraction01, NonNegative, Positive
 from rgwot.config.extensions import Extension
+from rgwot.diagnostics import Facts
 from rgwot.embedding.encoder import seeded
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans
@@ -320,17 +321,29 @@ def decode_asot(frames: Frames, K: int, generator: np.random.Generator, settings
     return labelled(learned, losses, frames, K, "asot")
 
 
+@dataclass(frozen=True, kw_only=True)
+class AsotFacts(Facts):
+    """Numbers of key steps and epochs, the first and last loss, shares, and the distance from a mean field."""
+
+    key_steps: int
+    epochs: int
+    loss_first: float
+    loss_last: float
+    shares: Sequence[float]
+    residual: float
+
+
 def labelled(learned: Segmenter, losses: Sequence[float], frames: Frames, K: int, name: str) -> Decoded:
     """Label the frames of videos by what was learned, and record it under a decoder's name."""
     memberships, residual = learned.memberships(frames)
-    facts = {
-        "key_steps": len(learned.centres),
-        "epochs": len(losses),
-        "loss_first": losses[0],
-        "loss_last": losses[-1],
-        "shares": memberships.mean(axis=0).tolist(),
-        "residual": residual,
-    }
+    facts = AsotFacts(
+        key_steps=len(learned.centres),
+        epochs=len(losses),
+        loss_first=losses[0],
+        loss_last=losses[-1],
+        shares=memberships.mean(axis=0).tolist(),
+        residual=residual,
+    )
     kept = {**weights_of(learned.network), "centres": learned.centres.numpy()}
     return replace(decoded(memberships, K, {name: facts}), learned=kept)
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from rgwot.config.extensions import Extension
+from rgwot.diagnostics import Facts
 from rgwot.keysteps.interface import Decoded, Frames
 from rgwot.keysteps.settings import Clustering
 from rgwot.runtime.errors import RgwotError
 
 ROUNDS = 20
 """Rounds of EM, at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HmmFacts(Facts):
+    """The number of rounds of learning."""
+
+    rounds: int
 
 
 def decode_hmm(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
@@ -25,7 +35,8 @@ def decode_hmm(frames: Frames, K: int, generator: np.random.Generator, settings:
         raise RgwotError("hmm: found no hmmlearn, expected it for this decoder; pip install hmmlearn") from None
     x, random = frames.x.astype(np.float64), int(generator.integers(2**31 - 1))
     model = GaussianHMM(K, "tied", n_iter=ROUNDS, random_state=random).fit(x, frames.lengths)
-    return Decoded(model.predict(x, frames.lengths).astype(np.int64), facts={"hmm": {"rounds": model.monitor_.iter}})
+    facts = HmmFacts(rounds=model.monitor_.iter)
+    return Decoded(model.predict(x, frames.lengths).astype(np.int64), facts={"hmm": facts})
 
 
 class Hmm(Clustering):

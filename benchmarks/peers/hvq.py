@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from rgwot.baselines.regression import weights_of, with_weights
 from rgwot.blocks import Count, NonNegative, Positive
 from rgwot.config.extensions import Extension
+from rgwot.diagnostics import Facts
 from rgwot.embedding.encoder import seeded
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.settings import Clustering
@@ -196,17 +197,28 @@ def learn(frames: Frames, K: int, block: Hvq, generator: np.random.Generator) ->
     return Quantiser(encoder.eval(), fine, coarse), losses
 
 
+@dataclass(frozen=True, kw_only=True)
+class HvqFacts(Facts):
+    """The codes of both levels, how many of them were replaced, and the loss in the first and last epoch."""
+
+    codes: tuple[int, int]
+    replaced: tuple[int, int]
+    epochs: int
+    loss_first: float
+    loss_last: float
+
+
 def decode_hvq(frames: Frames, K: int, generator: np.random.Generator, settings: Hvq) -> Decoded:
     """Learn codes at two levels and label every frame by that of the second: the decoder ``hvq``."""
     with one_thread():
         learned, losses = learn(frames, K, settings, generator)
-    facts = {
-        "codes": [len(learned.fine.codes), len(learned.coarse.codes)],
-        "replaced": [learned.fine.replaced, learned.coarse.replaced],
-        "epochs": len(losses),
-        "loss_first": losses[0],
-        "loss_last": losses[-1],
-    }
+    facts = HvqFacts(
+        codes=(len(learned.fine.codes), len(learned.coarse.codes)),
+        replaced=(learned.fine.replaced, learned.coarse.replaced),
+        epochs=len(losses),
+        loss_first=losses[0],
+        loss_last=losses[-1],
+    )
     codes = {"fine": learned.fine.codes.numpy(), "coarse": learned.coarse.codes.numpy()}
     kept = {**weights_of(learned.encoder), **codes}
     return Decoded(learned.label(frames), facts={"hvq": facts}, learned=kept)

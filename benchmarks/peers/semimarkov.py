@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import poisson
 
 from rgwot.config.extensions import Extension
+from rgwot.diagnostics import Facts
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.settings import Clustering
@@ -148,6 +148,15 @@ def _follow(model: SemiMarkov, x: Array, lengths: Sequence[int]) -> list[NDArray
     ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class SemimarkovFacts(Facts):
+    """The rounds of learning, whether they were enough, and mean durations of key steps in seconds."""
+
+    rounds: int
+    converged: bool
+    mean_durations_s: Sequence[float]
+
+
 def decode_semimarkov(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
     """Fit a hidden semi-Markov model and label every video by its most likely segmentation: the decoder ``semimarkov``.
 
@@ -164,11 +173,11 @@ def decode_semimarkov(frames: Frames, K: int, generator: np.random.Generator, se
         found = _follow(model, x, frames.lengths)
         settled = all(np.array_equal(old, new) for old, new in zip(videos, found, strict=True))
         videos, centres, rounds = found, model.centres, rounds + 1
-    facts: dict[str, Any] = {
-        "rounds": rounds,
-        "converged": settled,
-        "mean_durations_s": [float(duration / frames.features_fps) for duration in model.durations],
-    }
+    facts = SemimarkovFacts(
+        rounds=rounds,
+        converged=settled,
+        mean_durations_s=[float(duration / frames.features_fps) for duration in model.durations],
+    )
     learned = {name: np.asarray(value) for name, value in vars(model).items()}
     return Decoded(np.concatenate(videos), facts={"semimarkov": facts}, learned=learned)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from rgwot.baselines.graph import means_of
 from rgwot.config.extensions import Extension
+from rgwot.diagnostics import Facts
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import kmeans, nearest_centre
 from rgwot.keysteps.settings import Clustering
@@ -110,6 +112,15 @@ def merged(
     return labels
 
 
+@dataclass(frozen=True, kw_only=True)
+class FinchFacts(Facts):
+    """The clusters of a single video, or the segments of several and their sum of squared distances to the means."""
+
+    clusters: int | None = None
+    segments: int | None = None
+    inertia: float | None = None
+
+
 def decode_twfinch(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
     """Segment every video by itself, then cluster the segments' means over all videos: the decoder ``twfinch``.
 
@@ -120,9 +131,9 @@ def decode_twfinch(frames: Frames, K: int, generator: np.random.Generator, setti
     single = len(frames.lengths) == 1
     labels, means = _segments(frames, K)
     if single:
-        return Decoded(labels, facts={"twfinch": {"clusters": len(means)}})
+        return Decoded(labels, facts={"twfinch": FinchFacts(clusters=len(means))})
     clusters = kmeans(means, K, generator)
-    facts = {"segments": len(means), "inertia": clusters.inertia}
+    facts = FinchFacts(segments=len(means), inertia=clusters.inertia)
     return Decoded(clusters.labels[labels], facts={"twfinch": facts}, learned={"centres": clusters.centres})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.baselines.settings import Spectral
+from rgwot.diagnostics import Facts
 from rgwot.keysteps.fuzzy_cmeans import centred
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import decode_kmeans, kmeans, nearest_centre, restore_kmeans
@@ -75,6 +77,14 @@ def spectral_map(landmarks: NDArray[Any], K: int, seed: int) -> _SpectralMap:
     return _SpectralMap(np.asarray(landmarks, dtype=np.float64), psi, eigenvalues)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SpectralFacts(Facts):
+    """The number of landmarks, and the eigenvalues of their affinity."""
+
+    landmarks: int
+    eigenvalues: Sequence[float]
+
+
 def decode_spectral(frames: Frames, K: int, generator: np.random.Generator, settings: Spectral) -> Decoded:
     """Cluster a graph of all samples: the decoder ``spectral``, which has no settings but K.
 
@@ -93,7 +103,7 @@ def decode_spectral(frames: Frames, K: int, generator: np.random.Generator, sett
     labels[chosen] = clusters.labels
     others = np.setdiff1d(np.arange(len(x)), chosen)
     labels[others] = nearest_centre(embedding.place(x[others]), clusters.centres)
-    facts = {"landmarks": len(chosen), "eigenvalues": embedding.eigenvalues.tolist()}
+    facts = SpectralFacts(landmarks=len(chosen), eigenvalues=embedding.eigenvalues.tolist())
     learned = {**vars(embedding), "centres": clusters.centres}
     return Decoded(labels, facts={"spectral": facts}, learned=learned)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from rgwot.baselines.settings import Subset
+from rgwot.diagnostics import Facts
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans, nearest_centre
 from rgwot.runtime.errors import RgwotError
@@ -46,6 +48,15 @@ def select(similarity: NDArray[Any], R: int) -> list[int]:
     return chosen
 
 
+@dataclass(frozen=True, kw_only=True)
+class SubsetFacts(Facts):
+    """The numbers of centres and of those selected, and the mean distance of samples to the latter."""
+
+    centres: int
+    representatives: int
+    mean_distance: float
+
+
 def decode_subset(frames: Frames, K: int, generator: np.random.Generator, settings: Subset) -> Decoded:
     """Label every sample by the best of K representatives chosen among M centres: the decoder ``subset``.
 
@@ -69,11 +80,11 @@ def decode_subset(frames: Frames, K: int, generator: np.random.Generator, settin
     chosen = sorted(select(-cdist(centres, frames.x), K))
     representatives = centres[chosen]
     distances = cdist(frames.x, representatives)
-    facts = {
-        "centres": len(centres),
-        "representatives": len(chosen),
-        "mean_distance": float(distances.min(axis=1).mean()),
-    }
+    facts = SubsetFacts(
+        centres=len(centres),
+        representatives=len(chosen),
+        mean_distance=float(distances.min(axis=1).mean()),
+    )
     labels = distances.argmin(axis=1).astype(np.int64)
     return Decoded(labels, facts={"subset": facts}, learned={"representatives": representatives})
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
 from rgwot.baselines.settings import Viterbi
+from rgwot.diagnostics import Facts
 from rgwot.keysteps.interface import NO_CLUSTER, Decoded, Frames, Learned, Predict
 from rgwot.keysteps.kmeans import kmeans
 
@@ -107,6 +108,14 @@ def ordered_path(log_likelihoods: NDArray[Any]) -> NDArray[np.int64]:
     return labels
 
 
+@dataclass(frozen=True, kw_only=True)
+class ViterbiFacts(Facts):
+    """The number of clusters, and their mean relative times in order."""
+
+    clusters: int
+    mean_times: Sequence[float]
+
+
 def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, settings: Viterbi) -> Decoded:
     """Cluster, order the clusters in time, and force every video through them: the decoder ``viterbi``.
 
@@ -129,7 +138,7 @@ def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, setti
     limits = np.full(likelihoods.shape[1], -np.inf)
     if percentage is not None:
         limits = np.sort(likelihoods, axis=0)[int(Fraction(str(percentage)) * len(likelihoods) / 100)]
-    facts = {"clusters": len(gaussians.times), "mean_times": [float(time) for time in gaussians.times]}
+    facts = ViterbiFacts(clusters=len(gaussians.times), mean_times=[float(time) for time in gaussians.times])
     labels = _follow(likelihoods, frames.lengths, limits)
     learned = {**vars(gaussians), "limits": limits}
     return Decoded(labels, facts={"viterbi": facts}, learned=learned)

@@ -27,6 +27,7 @@ from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.datasets.arrays import OPENERS
 from rgwot.datasets.names import stem_of, video_id
 from rgwot.datasets.pairing import stem
+from rgwot.diagnostics import BundleFacts, Diagnostics, ScopeFacts
 from rgwot.embedding.interface import EmbeddedVideo, EmbedVideo
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.features.store import IMPORTER, FeatureStore, open_store
@@ -297,25 +298,29 @@ def _write(
     segments = {name: label_segments(video.time_s, steps[name], video.duration_s) for name, video in videos.items()}
     orders = {name: order_of(steps[name], video.time_s / video.duration_s) for name, video in videos.items()}
     background = any((labels_here == 0).any() for labels_here in steps.values())
-    diagnostics = {
-        "method": facts.method,
-        "decoder": facts.decoder,
-        "K": facts.K,
-        "background": background,
-        "seed": facts.seed,
-        "features_fps": facts.features_fps,
-        "n_videos": len(steps),
-        "videos_without_frames": list(empty),
-        **_soundness(videos, steps, facts.K),
-        "notes": no_background(background, facts.surplus),
-        "bundle": {"file": bundle.path.name, "sha256": bundle.sha256, "rgwot_version": facts.rgwot_version},
-        "applied_by": __version__,
-        "known_videos": list(of_study),
-    }
-    diagnostics["warnings"] = [
+    scope, distinct = _soundness(videos, steps, facts.K)
+    warnings = [
         *(f"{stem_of(video)} {line}" for video, line in unlike.items()),
-        *diagnostics["warnings"],
+        *doubts(facts.K, distinct, scope.background_share or 0.0),
     ]
+    diagnostics = Diagnostics(
+        method=facts.method,
+        decoder=facts.decoder,
+        K=facts.K,
+        background=background,
+        seed=facts.seed,
+        features_fps=facts.features_fps,
+        n_videos=len(steps),
+        videos_without_frames=list(empty),
+        degenerate=bool(scope.degenerate),
+        degenerate_cause=scope.degenerate_cause,
+        warnings=warnings,
+        task=scope,
+        notes=no_background(background, facts.surplus),
+        bundle=BundleFacts(file=bundle.path.name, sha256=bundle.sha256, rgwot_version=facts.rgwot_version),
+        applied_by=__version__,
+        known_videos=list(of_study),
+    )
     usual = usual_kept(procedure)
     occurring = {
         name: learned.as_in_study(table, of_study[name]) if name in of_study else table
@@ -323,7 +328,7 @@ def _write(
     }
     key_steps = KeySteps({"task": occurring}, orders, procedure, diagnostics)
     write_keysteps(tree.keysteps(facts.run), key_steps)
-    for warning in diagnostics["warnings"]:
+    for warning in warnings:
         log.warning("%s: %s", bundle.path.name, warning)
     if facts.names:
         # The same text as in the file that a page offers for download; it states the result that the names belong to.
@@ -342,14 +347,14 @@ def _write(
     ]
 
 
-def _soundness(videos: Mapping[str, EmbeddedVideo], steps: Mapping[str, NDArray[np.int64]], K: int) -> dict[str, Any]:
-    """Return the diagnostics of a decoding for all videos together."""
+def _soundness(
+    videos: Mapping[str, EmbeddedVideo], steps: Mapping[str, NDArray[np.int64]], K: int
+) -> tuple[ScopeFacts, dict[str, int]]:
+    """Return the facts of a decoding for all videos together, and the number of key steps of each video."""
     x = np.concatenate([video.embedding for video in videos.values()])
     labels = np.concatenate(list(steps.values())) - 1
     facts = Labelling(x, labels, Decoded(labels), collapse.diagnose(x, labels, K, None)).facts()
-    distinct = {name: len(np.unique(labels_here[labels_here > 0])) for name, labels_here in steps.items()}
-    verdict = {key: facts[key] for key in ("degenerate", "degenerate_cause")}
-    return {**verdict, "warnings": doubts(K, distinct, facts["background_share"]), "task": facts}
+    return facts, {name: len(np.unique(labels_here[labels_here > 0])) for name, labels_here in steps.items()}
 
 
 def _tables(output: Path) -> dict[str, Path]:

@@ -216,7 +216,8 @@ def learned_result(
         raise RgwotError(
             f"method {run.method!r}: its embedding cannot embed other videos; expected an embedding with `restore`"
         )
-    K, time, surplus = (key_steps.diagnostics[key] for key in ("K", "time", "surplus"))
+    about = key_steps.diagnostics
+    K, time, surplus = about.K, about.time or 0.0, about.surplus or 0
     digests = {store.video: store.attributes.get("source_sha256") for store in stores}
     answers = {
         str(digests[video]): steps.astype(np.int16)

@@ -21,7 +21,7 @@ from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.settings import Decoder, Numbered
 from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.records import read_annotations, read_diagnostics, read_segments
-from rgwot.reporting.names import label_names, names_of, read_names
+from rgwot.reporting.names import names_of, read_names
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import remake, replacing
 from rgwot.stages.decode import decode_task, given_of
@@ -83,7 +83,7 @@ def make_bundle(
     _check_embedding(embedding, embedded, learned_from, embeddings_zarr)
     diagnostics = read_diagnostics(segments_csv.with_name(name_of(DIAGNOSTICS)))
     if isinstance(rule, Numbered):
-        rule = rule.model_copy(update={"K": diagnostics["K"]})
+        rule = rule.model_copy(update={"K": diagnostics.K})
     given = None
     if annotations_csv is not None:
         given = given_of(embedded, read_annotations(annotations_csv, background=True))
@@ -112,7 +112,7 @@ def make_bundle(
         task=task,
         embedded=embedded,
         key_steps=key_steps,
-        names=label_names(diagnostics) | names_of(read_names(names_yaml), str(run), segments).names,
+        names=diagnostics.names | names_of(read_names(names_yaml), str(run), segments).names,
         model=model_path.read_bytes() if model_path else None,
     )
     log.info("%s: the rule for other videos agrees with the result on %.2f %% of its frames", output, 100 * agreement)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from rgwot.columns import CELL, SCOPES, SCORE_COLUMNS
+from rgwot.diagnostics import Diagnostics
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import (
     ALSO,
@@ -185,7 +186,7 @@ def score_task(
     manifest: pd.DataFrame,
     annotations: pd.DataFrame,
     segments: pd.DataFrame,
-    diagnostics: Mapping[str, Any],
+    diagnostics: Diagnostics,
     identity: Mapping[str, Any],
     n_key_steps: int | None,
     stride: int,
@@ -238,16 +239,13 @@ def score_task(
             f"{where}: annotations: video {row['video']!r}: found key step {row['key_step']}, expected 1 to "
             f"{n_key_steps}; check the number of key steps of the task"
         )
-    clusters = diagnostics.get("K")
-    if not isinstance(clusters, int) or clusters < 1:
-        raise RgwotError(f"{where}: diagnostics: found K {clusters!r}, expected the number of clusters; decode again")
-    says_background = bool(diagnostics.get("background", False))
-    if "split" in diagnostics:
-        manifest = manifest[manifest["video"].isin(diagnostics["split"]["test"])]
-    taught = "labelled" in diagnostics
+    clusters, says_background = diagnostics.K, bool(diagnostics.background)
+    if diagnostics.split is not None:
+        manifest = manifest[manifest["video"].isin(diagnostics.split.test)]
+    taught = diagnostics.labelled is not None
     scopes = ("task",) if taught else SCOPES
     if taught:
-        manifest = manifest[~manifest["video"].isin(diagnostics["labelled"]["videos"])]
+        manifest = manifest[~manifest["video"].isin(diagnostics.taught)]
     videos, skipped, unscored = label_videos(manifest, annotations, segments, stride, scopes)
     if skipped:
         names = ", ".join(skipped)
@@ -255,7 +253,7 @@ def score_task(
     if not videos:
         raise RgwotError(
             f"{where}: found no video to score among {len(manifest)} "
-            f"{'held-out ' if 'split' in diagnostics else ''}"
+            f"{'held-out ' if diagnostics.split is not None else ''}"
             f"videos ({len(skipped)} skipped, {len(unscored)} without annotation); "
             "expected at least one with an annotation and decoded key steps"
         )
@@ -280,9 +278,11 @@ def score_task(
         extra = []
         for protocol, background, rule in scores[list(CELL)].drop_duplicates().to_numpy():
             scope = scope_of.get(protocol, "task")
-            degenerate = {**diagnostics, **diagnostics.get(scope, {})}.get("degenerate", False)
+            facts = diagnostics.task if scope == "task" else diagnostics.video
+            said = None if facts is None else facts.degenerate
+            degenerate = diagnostics.degenerate if said is None else said
             counts = {"n_skipped": len(skipped), "n_unscored": len(unscored), "degenerate": degenerate}
-            if "instead_of" in diagnostics.get("task", {}).get("graph_cut", {}):
+            if diagnostics.task is not None and diagnostics.task.without_library:
                 counts["exact_cut"] = True
             extra += [(protocol, background, rule, metric, float(value)) for metric, value in counts.items()]
         parts += [scores, pd.DataFrame(extra, columns=scores.columns)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +126,13 @@ def combine(diagnoses: Sequence[Cause | None]) -> Cause | None:
     return "embedding" if 2 * causes.count("embedding") >= len(causes) else "decoder"
 
 
-def marks(cause: Cause | None) -> dict[str, Any]:
+class Marks(TypedDict):
+    """A diagnosis in the form of ``diagnostics.json``."""
+
+    degenerate: bool
+    degenerate_cause: Cause | None
+
+
+def marks(cause: Cause | None) -> Marks:
     """Return a diagnosis in the form of ``diagnostics.json``."""
     return {"degenerate": cause is not None, "degenerate_cause": cause}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
+from rgwot.diagnostics import Facts
 from rgwot.embedding.whitened import Whitening, fit_whitening, smooth
 from rgwot.keysteps.interface import (
     MOST_SAMPLES,
@@ -281,6 +282,16 @@ def decode_consensus(frames: Frames, K: int, generator: np.random.Generator, set
     return decode_by_some(frames, learned_from(frames.lengths), learn, rule)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ConsensusFacts(Facts):
+    """The number of segmentations and their dimensions, the energy, and the information of the order in bits."""
+
+    partitions: int
+    dimensions: int
+    energy: float
+    order_information: float
+
+
 def _decode(
     frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, consensus: Consensus
 ) -> Decoded:
@@ -313,12 +324,12 @@ def _decode(
         "weights": classifier.weights,
         "offsets": classifier.offsets,
     }
-    facts = {
-        "partitions": sum(len(pool.shares) for pool in pools),
-        "dimensions": best.centres.shape[1],
-        "energy": float(best.energies[-1]),
-        "order_information": order_information(best.labels, counts),
-    }
+    facts = ConsensusFacts(
+        partitions=sum(len(pool.shares) for pool in pools),
+        dimensions=best.centres.shape[1],
+        energy=float(best.energies[-1]),
+        order_information=order_information(best.labels, counts),
+    )
     result = replace(decoded(memberships[nearest], K, {"consensus": facts}), learned=learned)
     if len(pools) == 1:
         return result

@@ -13,6 +13,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rgwot.columns import readable
+from rgwot.diagnostics import (
+    Choices,
+    Diagnostics,
+    LabelledFacts,
+    ScopeFacts,
+    Split,
+    TimeChoice,
+    plain,
+)
 from rgwot.embedding.arrays import scales_differ
 from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
 from rgwot.keysteps import collapse
@@ -70,7 +79,7 @@ def doubts(
     steps_per_video: Mapping[str, int],
     background: float,
     agreement: float | None = None,
-    time: Mapping[str, Any] | None = None,
+    time: TimeChoice | None = None,
     scales: float | None = None,
     samples: Collection[int] = (),
     present: int | None = None,
@@ -111,7 +120,7 @@ def doubts(
         warnings.append(
             f"{seeds_differ('two seeds', agreement)}; compare them (seeds: [0, 1] in config.yaml, seed=1 in Python)"
         )
-    return [text for text in (*warnings, _of_time(time or {}), scales_differ(scales or 1.0)) if text]
+    return [text for text in (*warnings, _of_time(time), scales_differ(scales or 1.0)) if text]
 
 
 UNUSUAL = 3.0
@@ -154,19 +163,23 @@ def seeds_differ(who: str, agreement: float) -> str:
     )
 
 
-def _of_time(choice: Mapping[str, Any]) -> str:
+def _of_time(choice: TimeChoice | None) -> str:
     """Return a warning if another weight of time was nearly chosen and gives another answer, or an empty text."""
-    if choice.get("differ", 0.0) <= COMPETE:
+    if choice is None or choice.differ is None or choice.differ <= COMPETE:
         return ""
-    limits = {"concordance": SAME_ORDER, "kept": KEPT_SHARE}
-    near = [name for name, limit in limits.items() if abs(choice[name] - limit) <= NEAR * limit]
+    measured = ("concordance", choice.concordance, SAME_ORDER), ("kept", choice.kept, KEPT_SHARE)
+    near = [
+        f"{name} {value:.3g}, limit {limit:g}"
+        for name, value, limit in measured
+        if value is not None and abs(value - limit) <= NEAR * limit
+    ]
     if not near:
         return ""
-    other = HINT if choice["chosen"] == ONE_ORDER else ONE_ORDER
-    measured = ", ".join(f"{name} {choice[name]:.3g}, limit {limits[name]:g}" for name in near)
+    other = HINT if choice.chosen == ONE_ORDER else ONE_ORDER
     return (
-        f"two answers compete: decode.time: auto chose {choice['chosen']:g}, {other:g} is supported almost equally "
-        f"({measured}) and gives {choice['differ']:.0%} of the samples another key step; compare decode.time={other:g}"
+        f"two answers compete: decode.time: auto chose {choice.chosen:g}, {other:g} is supported almost equally "
+        f"({', '.join(near)}) and gives {choice.differ:.0%} of the samples another key step; compare "
+        f"decode.time={other:g}"
     )
 
 
@@ -293,20 +306,20 @@ def _diagnostics(
     seed: int,
     time: float,
     surplus: int,
-    choices: Mapping[str, Any],
+    choices: Choices,
     labels_given: Given | None,
     extra: int,
-) -> dict[str, Any]:
+) -> Diagnostics:
     """Return the content of ``diagnostics.json``, and log its warnings.
 
     ``key_steps`` (T,) and ``segments`` are those of each scope, ``single`` the labels of scope ``video``.
     """
-    steps, facts = key_steps["task"], dict(clusters.facts)
+    steps, facts = key_steps["task"], clusters.facts
     background = any(video.background is not None for video in task.videos.values()) or any(
         (row == 0).any() for scope in key_steps.values() for row in scope.values()
     )
     if labels_given is None:
-        facts["equal_segments"] = _equal_segments(task, steps, K)
+        facts = replace(facts, equal_segments=_equal_segments(task, steps, K))
     lengths = [len(video.time_s) for video in task.part(held_out=False).values()] if labels_given is None else []
     # If only some behaviours were looked for, most of the time may well be none of them.
     only_some = labels_given is not None and "only" in labels_given.silence.values()
@@ -314,14 +327,14 @@ def _diagnostics(
         K,
         {name: len(np.unique(row[row > 0])) for name, row in steps.items()},
         0.0 if only_some else float(np.mean(np.concatenate(list(steps.values())) == 0)),
-        facts["second_seed"],
-        choices.get("time"),
+        facts.second_seed,
+        choices.time,
         task.scales,
         lengths,
         len(set(np.concatenate(list(steps.values())).tolist()) - {0}) if labels_given is None else None,
     )
     warnings += unusual_lengths({name: video.duration_s for name, video in task.videos.items()})
-    if "instead_of" in facts.get("graph_cut", {}):
+    if facts.without_library:
         warnings.append(INSTEAD)
     videos = collapse.combine([one.cause for name, one in single.items() if not task.held_out or name in task.held_out])
     whole = collapse.combine([clusters.cause, videos])
@@ -329,49 +342,52 @@ def _diagnostics(
         log.warning("%s/%s/seed%d: degenerate: the %s collapsed", task.method, decoder, seed, whole)
     for warning in warnings:
         log.warning("%s/%s/seed%d: %s", task.method, decoder, seed, warning)
-    diagnostics: dict[str, Any] = {
-        "method": task.method,
-        "decoder": decoder,
-        "K": K,
-        "background": background,
-        "seed": seed,
-        "time": time,
-        "surplus": surplus,
-        "choices": choices,
-        "features_fps": task.features_fps,
-        "n_videos": len(task.videos),
-        "videos_without_frames": list(task.empty),
+    notes = [*task.notes, *(no_background(background, surplus) if labels_given is None else [])]
+    return Diagnostics(
+        method=task.method,
+        decoder=decoder,
+        K=K,
+        background=background,
+        seed=seed,
+        time=time,
+        surplus=surplus,
+        choices=choices,
+        features_fps=task.features_fps,
+        n_videos=len(task.videos),
+        videos_without_frames=list(task.empty),
         **collapse.marks(whole),
-        "warnings": warnings,
-        "task": {
-            **facts,
-            "distinct_labels_per_video": {name: len(np.unique(row)) for name, row in steps.items()},
-            "segments_per_video": {name: len(frame) for name, frame in segments["task"].items()},
-        },
-    }
-    if "video" in key_steps:
-        diagnostics["video"] = {
+        warnings=warnings,
+        task=replace(
+            facts,
+            distinct_labels_per_video={name: len(np.unique(row)) for name, row in steps.items()},
+            segments_per_video={name: len(frame) for name, frame in segments["task"].items()},
+        ),
+        video=ScopeFacts(
             **collapse.marks(videos),
-            "degenerate_videos": [name for name, one in single.items() if one.cause],
-            "videos": {name: {**one.facts(), "segments": len(segments["video"][name])} for name, one in single.items()},
-        }
-    if labels_given is not None:
-        diagnostics["labelled"] = {
-            "videos": [name for name in task.videos if name in labels_given.labels],
-            "extra": extra,
-            "names": {str(step): name for step, name in sorted(labels_given.names.items())},
-        }
-        if labels_given.marks:
-            marks = {name: int(labels_given.marks[name].sum()) for name in task.videos if name in labels_given.marks}
-            diagnostics["labelled"]["marks"] = marks
-        if labels_given.silence:
-            silence = {name: labels_given.silence[name] for name in task.videos if name in labels_given.silence}
-            diagnostics["labelled"]["silence"] = silence
-    if task.held_out:
-        diagnostics["split"] = {"train": list(task.part(held_out=False)), "test": list(task.held_out)}
-    if notes := [*task.notes, *(no_background(background, surplus) if labels_given is None else [])]:
-        diagnostics["notes"] = notes
-    return diagnostics
+            degenerate_videos=[name for name, result in single.items() if result.cause],
+            videos={
+                name: replace(result.facts(), segments=len(segments["video"][name])) for name, result in single.items()
+            },
+        )
+        if "video" in key_steps
+        else None,
+        labelled=None if labels_given is None else _labelled(task, labels_given, extra),
+        split=Split(train=list(task.part(held_out=False)), test=list(task.held_out)) if task.held_out else None,
+        notes=notes or None,
+    )
+
+
+def _labelled(task: EmbeddedTask, given: Given, extra: int) -> LabelledFacts:
+    """Return the facts about the labels that taught a result, by video in the order of the task."""
+    marks = {name: int(given.marks[name].sum()) for name in task.videos if name in given.marks}
+    silence = {name: given.silence[name] for name in task.videos if name in given.silence}
+    return LabelledFacts(
+        videos=[name for name in task.videos if name in given.labels],
+        extra=extra,
+        names=dict(sorted(given.names.items())),
+        marks=marks if given.marks else None,
+        silence=silence if given.silence else None,
+    )
 
 
 @dataclass(frozen=True)
@@ -389,24 +405,22 @@ class Labelling:
     members: tuple[NDArray[np.int64], ...] = ()
     probabilities: NDArray[np.float64] | None = None
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> ScopeFacts:
         """Return its part of ``diagnostics.json``."""
-        cosine = collapse.mean_pairwise_cosine(self.x)
         u = self.decoded.memberships
-        facts: dict[str, Any] = {
+        return ScopeFacts(
             **collapse.marks(self.cause),
-            "samples": len(self.x),
-            "mean_pairwise_cosine": None if math.isnan(cosine) else cosine,
-            "relative_variance": collapse.relative_variance(self.x),
-            "lambda_1": direction_eigenvalue(self.x),
-            "distinct_labels": len(np.unique(self.labels)),
-            "dominant_label_share": collapse.dominant_share(self.labels),
-            "background_share": float(np.mean(self.labels == NO_CLUSTER)),
-        }
-        if u is not None:
-            facts["membership_entropy"] = collapse.membership_entropy(u)
-            facts["mean_max_membership"] = collapse.mean_max_membership(u)
-        return facts | self.decoded.facts
+            samples=len(self.x),
+            mean_pairwise_cosine=collapse.mean_pairwise_cosine(self.x),
+            relative_variance=collapse.relative_variance(self.x),
+            lambda_1=direction_eigenvalue(self.x),
+            distinct_labels=len(np.unique(self.labels)),
+            dominant_label_share=collapse.dominant_share(self.labels),
+            background_share=float(np.mean(self.labels == NO_CLUSTER)),
+            membership_entropy=None if u is None else collapse.membership_entropy(u),
+            mean_max_membership=None if u is None else collapse.mean_max_membership(u),
+            decoder=plain(self.decoded.facts),
+        )
 
 
 def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int, decoder: Predict) -> Labelling:
@@ -483,7 +497,7 @@ class _Clusters:
     labels: ByVideo
     members: list[ByVideo]
     cause: collapse.Cause | None
-    facts: dict[str, Any]
+    facts: ScopeFacts
     learned: Learned | None
     probabilities: dict[str, NDArray[np.float64]] | None = None
 
@@ -504,21 +518,23 @@ def _cluster_task(
     training = task.part(held_out=False)
     labelling = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, generator))
     labels, facts = split_by_video(training, labelling.labels), labelling.facts()
-    facts["second_seed"] = None
     twice = labelling.decoded.twice
     if twice is None and other is not None:
         again = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, other))
         twice = labelling.labels, again.labels
+    agreement = math.nan
     if twice is not None:
         from sklearn.metrics import adjusted_rand_score
 
-        facts["second_seed"] = float(adjusted_rand_score(*twice))
+        agreement = float(adjusted_rand_score(*twice))
     members = [
         {name: row for name, row in split_by_video(training, member).items() if (row != UNKNOWN).all()}
         for member in labelling.members
     ]
     shares = None if labelling.probabilities is None else split_by_video(training, labelling.probabilities)
-    return _Clusters(labels, members, labelling.cause, facts, labelling.decoded.learned, shares)
+    return _Clusters(
+        labels, members, labelling.cause, replace(facts, second_seed=agreement), labelling.decoded.learned, shares
+    )
 
 
 def _with_held_out(task: EmbeddedTask, clusters: _Clusters, K: int, predict: Predict) -> _Clusters:
@@ -530,7 +546,7 @@ def _with_held_out(task: EmbeddedTask, clusters: _Clusters, K: int, predict: Pre
         clusters,
         labels=clusters.labels | split_by_video(new, applied.labels),
         cause=whole,
-        facts=clusters.facts | {**collapse.marks(whole), "held_out": applied.facts()},
+        facts=replace(clusters.facts, **collapse.marks(whole), held_out=applied.facts()),
         probabilities=None
         if clusters.probabilities is None or applied.probabilities is None
         else clusters.probabilities | split_by_video(new, applied.probabilities),
@@ -596,14 +612,14 @@ def split_by_video(videos: Mapping[str, EmbeddedVideo], labels: NDArray[Any]) ->
 
 def _time(
     task: EmbeddedTask, K: int, share: float | str, chain: MeanfieldSettings, seed: int
-) -> tuple[float, NDArray[Any] | None, dict[str, Any]]:
+) -> tuple[float, NDArray[np.float32] | None, Choices]:
     """Return the weight of time, the references of common time, and, for ``auto``, how both were chosen."""
     if not isinstance(share, str):
-        return share, None, {}
+        return share, None, Choices()
     training = task.part(held_out=False).values()
     x = np.concatenate([video.embedding for video in training])
-    chosen, common, facts = choose_share(x, [len(video.time_s) for video in training], K, chain, seed)
-    return chosen, common, {"time": facts}
+    chosen, common, choice = choose_share(x, [len(video.time_s) for video in training], K, chain, seed)
+    return chosen, common, Choices(time=choice)
 
 
 def no_background(background: bool, surplus: int) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.diagnostics import TimeChoice
 from rgwot.keysteps.interface import (
     NO_CLUSTER,
     Array,
@@ -132,7 +133,7 @@ def common_times(x: NDArray[Any], lengths: Sequence[int], common: NDArray[Any]) 
 
 def choose_share(
     x: NDArray[Any], lengths: Sequence[int], K: int, settings: MeanfieldSettings, seed: int
-) -> tuple[float, NDArray[np.float32] | None, dict[str, Any]]:
+) -> tuple[float, NDArray[np.float32] | None, TimeChoice]:
     """Choose the weight of time: `ONE_ORDER` and common time if the videos have one order, otherwise `HINT`.
 
     They have one order if labels made without time have it in all videos (`concordance`), and if labels made with
@@ -155,14 +156,11 @@ def choose_share(
         In [0, 1); 0 for a single video, and if labels do not predict the samples of other videos (J <= 0).
     common : (n, R, D) or None
         The `references` of common time; None for relative time.
-    facts : dict
-        The part of ``diagnostics.json`` on the choice: ``chosen``, ``agreement`` (the J without time),
-        ``concordance`` and, if it is large enough, ``kept`` (the J with common time, divided by that without) and
-        ``differ`` (the share of samples that have other labels with it); or ``why``, the reason why nothing could be
-        chosen.
+    choice : TimeChoice
+        What was measured for the choice.
     """
     if len(lengths) < 2:
-        return 0.0, None, {"chosen": 0.0, "why": "there is only one video, so the weight cannot be chosen"}
+        return 0.0, None, TimeChoice(chosen=0.0, why="there is only one video, so the weight cannot be chosen")
     # Imported here, because most decodings have nothing to choose.
     from rgwot.keysteps.meanfield import segment
 
@@ -178,17 +176,18 @@ def choose_share(
     found = in_threads(lambda start: segmented(samples, start), range(STARTS))
     J = float(np.mean([explained_share(samples, labels, few) for labels in found]))
     same_order = float(np.mean([concordance(labels, few) for labels in found]))
-    facts = {"chosen": 0.0 if J <= 0 else HINT, "agreement": J, "concordance": same_order}
+    choice = TimeChoice(chosen=0.0 if J <= 0 else HINT, agreement=J, concordance=same_order)
     if J <= 0 or same_order < (1 - NEAR) * SAME_ORDER:
-        return facts["chosen"], None, facts
+        return choice.chosen, None, choice
     common = references(x, lengths)
     timed = with_time(samples, few, ONE_ORDER, common)
     ordered = in_threads(lambda start: segmented(timed, start), range(STARTS))
-    facts["kept"] = float(np.mean([explained_share(samples, labels, few) for labels in ordered])) / J
-    facts["differ"] = float(np.mean([differ(*pair, K) for pair in zip(found, ordered, strict=True)]))
-    if same_order < SAME_ORDER or facts["kept"] < KEPT_SHARE:
-        return HINT, None, facts
-    return ONE_ORDER, common, {**facts, "chosen": ONE_ORDER}
+    explained = float(np.mean([explained_share(samples, labels, few) for labels in ordered])) / J
+    other = float(np.mean([differ(*pair, K) for pair in zip(found, ordered, strict=True)]))
+    choice = replace(choice, kept=explained, differ=other)
+    if same_order < SAME_ORDER or explained < KEPT_SHARE:
+        return HINT, None, choice
+    return ONE_ORDER, common, replace(choice, chosen=ONE_ORDER)
 
 
 def differ(first: NDArray[np.int64], second: NDArray[np.int64], K: int) -> float:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.diagnostics import Facts
 from rgwot.keysteps.fuzzy_cmeans import auto_fuzzifier, direction_eigenvalue, frame_of, fuzzy_cmeans, memberships_in
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.settings import Graphcut
@@ -156,6 +158,29 @@ def expand_labels(unary: NDArray[Any], weights: NDArray[Any], metric: LabelMetri
         graph.destroy_graph()
 
 
+@dataclass(frozen=True, kw_only=True)
+class FuzzyFacts(Facts):
+    """How fuzzy c-means ended: its objective, and whether centres coincide."""
+
+    objective: float
+    iterations: int
+    converged: bool
+    collapsed: bool
+    distinct_centres: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CutFacts(Facts):
+    """The solver of a graph cut, the one that it stands in for, and its energy beside the exact minimum."""
+
+    solver: str
+    instead_of: str | None = None
+    metric: str
+    energy: float
+    exact_energy: float
+    relative_gap: float
+
+
 def decode_graphcut(frames: Frames, K: int, generator: np.random.Generator, settings: Graphcut) -> Decoded:
     """Cluster softly, then cut: the decoder ``graphcut`` (see `rgwot.keysteps.interface.Decode`).
 
@@ -169,11 +194,16 @@ def decode_graphcut(frames: Frames, K: int, generator: np.random.Generator, sett
     )
 
     labels, facts = _cut(frames, clusters.memberships, settings)
-    fields = ("objective", "iterations", "converged", "collapsed", "distinct_centres")
-    facts_here = {"m": m, "fuzzy_c_means": {name: getattr(clusters, name) for name in fields}, "graph_cut": facts}
+    fuzzy = FuzzyFacts(
+        objective=clusters.objective,
+        iterations=clusters.iterations,
+        converged=clusters.converged,
+        collapsed=clusters.collapsed,
+        distinct_centres=clusters.distinct_centres,
+    )
     mean, floor = frame_of(frames.x)
     learned = {"centres": clusters.centres, "mean": mean, "floor": np.asarray(floor), "m": np.asarray(m)}
-    return Decoded(labels, clusters.memberships, facts_here, learned)
+    return Decoded(labels, clusters.memberships, {"m": m, "fuzzy_c_means": fuzzy, "graph_cut": facts}, learned)
 
 
 def restore_graphcut(learned: Learned, K: int, settings: Graphcut) -> Predict:
@@ -188,7 +218,7 @@ def restore_graphcut(learned: Learned, K: int, settings: Graphcut) -> Predict:
     return predict
 
 
-def _cut(frames: Frames, memberships: NDArray[np.float64], cut: Graphcut) -> tuple[NDArray[np.int64], dict[str, Any]]:
+def _cut(frames: Frames, memberships: NDArray[np.float64], cut: Graphcut) -> tuple[NDArray[np.int64], CutFacts]:
     """Return the labels (T,) of memberships (T, K) after smoothing, and facts about the cut."""
     K = memberships.shape[1]
     per_video = [unary_weight(cut.unary, cut.unary_per, frames.features_fps, rate) for rate in frames.native_fps]
@@ -199,15 +229,15 @@ def _cut(frames: Frames, memberships: NDArray[np.float64], cut: Graphcut) -> tup
     solver = cut.solver if has_library() else "exact"
     labels = exact if solver == "exact" else expand_labels(unary, weights, cut.metric)
     minimum, reached = (energy(labels_here, unary, weights, distance) for labels_here in (exact, labels))
-    return labels, {
-        "solver": solver,
-        **({"instead_of": cut.solver} if solver != cut.solver else {}),
-        "metric": cut.metric,
-        "energy": reached,
-        "exact_energy": minimum,
+    return labels, CutFacts(
+        solver=solver,
+        instead_of=None if solver == cut.solver else cut.solver,
+        metric=cut.metric,
+        energy=reached,
+        exact_energy=minimum,
         # A minimum of 0 is a labelling without any cost, which both solvers find.
-        "relative_gap": (reached - minimum) / minimum if minimum > 0 else 0.0,
-    }
+        relative_gap=(reached - minimum) / minimum if minimum > 0 else 0.0,
+    )
 
 
 def has_library() -> bool:

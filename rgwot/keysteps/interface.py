@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.diagnostics import Facts
 from rgwot.embedding.interface import Learned as Learned
 from rgwot.timing import thinned
 
@@ -76,17 +77,17 @@ Restore = Callable[[Learned, int], Predict]
 class Decoded:
     """Labels (T,) of `Frames` in 0..K-1, or `NO_CLUSTER`, with further results of the decoder.
 
-    ``memberships`` (T, K) are those before any smoothing, if the decoder has them. ``facts`` are plain values for
-    ``diagnostics.json``. ``learned`` are the parameters from which the `Restore` of the decoder labels other videos by
-    this clustering; without them, no videos can be held out and no bundle can be made. ``twice`` are two labellings
-    (T,) that differ about as much as those of two seeds, if the decoder has them without a second run. ``members`` are
-    other labellings (T,) of the same samples or a part of them, with the numbers of ``labels``, and `UNKNOWN` for
-    videos that they leave out; they tell the sureness of deviations.
+    ``memberships`` (T, K) are those before any smoothing, if the decoder has them. ``facts`` are what it says in
+    ``diagnostics.json``, by the names of the blocks. ``learned`` are the parameters from which the `Restore` of the
+    decoder labels other videos by this clustering; without them, no videos can be held out and no bundle can be made.
+    ``twice`` are two labellings (T,) that differ about as much as those of two seeds, if the decoder has them without
+    a second run. ``members`` are other labellings (T,) of the same samples or a part of them, with the numbers of
+    ``labels``, and `UNKNOWN` for videos that they leave out; they tell the sureness of deviations.
     """
 
     labels: NDArray[np.int64]
     memberships: NDArray[np.float64] | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Facts | float] = field(default_factory=dict)
     learned: Learned | None = None
     twice: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
     members: tuple[NDArray[np.int64], ...] = ()
@@ -212,5 +213,8 @@ def decode_by_some(
         labels=np.concatenate([result.labels for _, result in results])[back],
         memberships=np.concatenate(memberships)[back],
         members=tuple(members),
-        facts={name: {**facts, "videos": len(some)} for name, facts in decoded.facts.items()},
+        facts={
+            name: replace(facts, videos=len(some)) if isinstance(facts, Facts) else facts
+            for name, facts in decoded.facts.items()
+        },
     )

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from rgwot.diagnostics import Facts
 from rgwot.keysteps.fuzzy_cmeans import centred, squared_distances
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.settings import Clustering
@@ -71,11 +72,21 @@ def nearest_centre(x: NDArray[Any], centres: NDArray[Any]) -> NDArray[np.int64]:
     return np.asarray(cdist(x, centres).argmin(axis=1), dtype=np.int64)
 
 
+@dataclass(frozen=True, kw_only=True)
+class KMeansFacts(Facts):
+    """The sum of squared distances to the nearest mean, and the number of iterations."""
+
+    inertia: float
+    iterations: int
+
+
 def decode_kmeans(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
     """Label every sample by its nearest of K means: the decoder ``kmeans``, which has no settings but K."""
     clusters = kmeans(frames.x, K, generator)
-    facts = {"k_means": {"inertia": clusters.inertia, "iterations": clusters.iterations}}
-    return Decoded(clusters.labels, facts=facts, learned={"centres": clusters.centres, "mean": frames.x.mean(axis=0)})
+    facts = KMeansFacts(inertia=clusters.inertia, iterations=clusters.iterations)
+    return Decoded(
+        clusters.labels, facts={"k_means": facts}, learned={"centres": clusters.centres, "mean": frames.x.mean(axis=0)}
+    )
 
 
 def restore_kmeans(learned: Learned, K: int, settings: Clustering) -> Predict:

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.diagnostics import Facts
 from rgwot.embedding.whitened import smooth
 from rgwot.keysteps.consensus import (
     CONTEXT,
@@ -534,15 +535,23 @@ def _decode(frames: Frames, K: int, generator: np.random.Generator, labelled: La
     labels_out = np.where(frames.given == UNKNOWN, decoded.labels, frames.given)
     labels_now = np.where(labels == K, NO_CLUSTER, labels)
     labels_out[chosen] = np.where(labels == UNKNOWN, labels_out[chosen], labels_now)
-    facts = {
-        "labelled": {
-            "energy": float(result.field.energies[-1]),
-            "order": float(np.average(result.order, weights=lengths)),
-            "order_agreement": result.agreement,
-            "moved": len(np.unique(np.repeat(np.arange(len(lengths)), lengths)[rows != np.arange(len(rows))])),
-        }
-    }
-    return replace(decoded, labels=labels_out, facts=facts, learned=learned)
+    facts = Fit(
+        energy=float(result.field.energies[-1]),
+        order=float(np.average(result.order, weights=lengths)),
+        order_agreement=result.agreement,
+        moved=len(np.unique(np.repeat(np.arange(len(lengths)), lengths)[rows != np.arange(len(rows))])),
+    )
+    return replace(decoded, labels=labels_out, facts={"labelled": facts}, learned=learned)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(Facts):
+    """The energy, the weight of the order and how far videos agree in it, and the videos with a key step put back."""
+
+    energy: float
+    order: float
+    order_agreement: float
+    moved: int
 
 
 @dataclass(frozen=True)

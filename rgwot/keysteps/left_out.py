@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from time import process_time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from rgwot.diagnostics import LeftOutFacts
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.decode import ByVideo, labelling_of, split_by_video, with_given
 from rgwot.keysteps.interface import UNKNOWN, Decode, Given, learned_from
@@ -30,7 +30,7 @@ class LeftOut(NamedTuple):
     The key steps (T,), 0 for background, are those of all videos that took part, except the teaching ones.
     """
 
-    facts: dict[str, Any]
+    facts: LeftOutFacts
     found: tuple[ByVideo, ...]
 
 
@@ -88,20 +88,20 @@ def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, 
             shares.append(np.mean(labels[hidden][labelled] == truth[labelled]))
             found_by.append({name: row + 1 for name, row in labels.items() if name not in teachers})
     cpu_s = round(process_time() - began, 3)
-    facts = {"videos": chosen, "frames_right": round(float(np.mean(shares)), 4), "decoding_cpu_s": cpu_s}
+    facts = LeftOutFacts(videos=chosen, frames_right=round(float(np.mean(shares)), 4), decoding_cpu_s=cpu_s)
     return LeftOut(facts, tuple(found_by))
 
 
-def left_out_sentence(found: Mapping[str, Any], teachers: int) -> str:
+def left_out_sentence(found: LeftOutFacts, teachers: int) -> str:
     """Return a sentence on the facts of `leave_one_out`, with ``teachers`` teaching videos.
 
-    >>> left_out_sentence({"videos": ["a", "b", "c"], "frames_right": 0.8512}, 3)
+    >>> left_out_sentence(LeftOutFacts(videos=["a", "b", "c"], frames_right=0.8512), 3)
     'Each of 3 annotated videos, labelled by the other 2: about 85 of 100 frames right. Videos without annotations \
 were not checked.'
     """
-    videos = len(found["videos"])
+    videos = len(found.videos)
     among = f"{videos} of {teachers}" if videos < teachers else f"{teachers}"
     return (
         f"Each of {among} annotated videos, labelled by the other {teachers - 1}: about "
-        f"{100 * found['frames_right']:.0f} of 100 frames right. Videos without annotations were not checked."
+        f"{100 * found.frames_right:.0f} of 100 frames right. Videos without annotations were not checked."
     )

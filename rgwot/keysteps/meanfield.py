@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.diagnostics import Facts
 from rgwot.keysteps.interface import Array, Decoded, Frames, Learned, Predict, directions, first_samples
 from rgwot.keysteps.kmeans import kmeans
 from rgwot.keysteps.settings import Meanfield, MeanfieldSettings
@@ -220,6 +221,17 @@ def label_at_once(
     return _Chain(lengths, settings, shares).run(log_p, np.exp(log_p), x, centres, fixed=True).memberships
 
 
+@dataclass(frozen=True, kw_only=True)
+class MeanfieldFacts(Facts):
+    """Energies at the end and at the start, rounds between, whether these were enough, and shares of key steps."""
+
+    energy: float
+    energy_at_start: float
+    rounds: int
+    converged: bool
+    shares: Sequence[float]
+
+
 def decode_meanfield(frames: Frames, K: int, generator: np.random.Generator, settings: Meanfield) -> Decoded:
     """Label every sample by its largest membership: the decoder ``meanfield``.
 
@@ -227,13 +239,13 @@ def decode_meanfield(frames: Frames, K: int, generator: np.random.Generator, set
     """
     field = segment(frames.x, frames.lengths, K, settings, generator)
     rounds = (len(field.energies) - 1) // (settings.inner + 1)
-    facts = {
-        "energy": float(field.energies[-1]),
-        "energy_at_start": float(field.energies[0]),
-        "rounds": rounds,
-        "converged": rounds < settings.max_iterations,
-        "shares": field.shares.tolist(),
-    }
+    facts = MeanfieldFacts(
+        energy=float(field.energies[-1]),
+        energy_at_start=float(field.energies[0]),
+        rounds=rounds,
+        converged=rounds < settings.max_iterations,
+        shares=field.shares.tolist(),
+    )
     learned = {"centres": field.centres, "shares": field.shares}
     return replace(decoded(field.memberships, K, {"meanfield": facts}), learned=learned)
 
@@ -244,7 +256,7 @@ def restore_meanfield(learned: Learned, K: int, settings: Meanfield) -> Predict:
     return lambda others: decoded(label(others.x, others.lengths, *arguments), K)
 
 
-def decoded(memberships: Array, K: int, facts: dict[str, Any] | None = None) -> Decoded:
+def decoded(memberships: Array, K: int, facts: Mapping[str, Facts] | None = None) -> Decoded:
     """Label samples by memberships (T, K') in K' <= K key steps; the others have no member."""
     padded = np.zeros((len(memberships), K))
     padded[:, : memberships.shape[1]] = memberships

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rgwot.columns import OCCURRENCE_COLUMNS, SCOPES, SEGMENT_COLUMNS
+from rgwot.diagnostics import Diagnostics
 from rgwot.keysteps.interface import Learned, middle_times
 from rgwot.procedure import Deviation, Event, Procedure, Recording, deviations, learn, recordings_from_segments
 from rgwot.procedure.differences import decided, usual_lengths, with_sureness, without_slivers
@@ -197,7 +198,7 @@ class KeySteps:
     segments: Mapping[str, Mapping[str, pd.DataFrame]]
     orders: Mapping[str, Order]
     procedure: Procedure
-    diagnostics: dict[str, Any]
+    diagnostics: Diagnostics
     learned: Learned | None = None
     alternatives: Sequence[Mapping[str, pd.DataFrame]] = ()
     probabilities: Mapping[str, NDArray[np.float64]] | None = None

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.diagnostics import SecondReadingFacts
 from rgwot.keysteps.consensus import FOLDS, Classifier, Components
 from rgwot.keysteps.interface import PER_VIDEO, Array, learned_from
 from rgwot.procedure import Procedure
@@ -668,22 +669,23 @@ BORNE_OUT = 0.2
 _EDITS = {"missing": ("cut out", "left out"), "order": ("moved", "moved"), "repeated": ("repeated", "repeated")}
 
 
-def tells_nothing(facts: Mapping[str, Any]) -> bool:
+def tells_nothing(facts: SecondReadingFacts) -> bool:
     """Return whether deviations were made in the videos and those of no kind can be told (`edits_sentence`)."""
-    made = [facts[kind] for kind in KINDS if facts[kind]["made"]]
-    return bool(made) and all(one["told"] < BORNE_OUT * one["made"] for one in made)
+    made = [facts.of(kind) for kind in KINDS if facts.of(kind).made]
+    return bool(made) and all(edits.told < BORNE_OUT * edits.made for edits in made)
 
 
-def edits_sentence(facts: Mapping[str, Any]) -> str:
+def edits_sentence(facts: SecondReadingFacts) -> str:
     """Return a sentence on the facts ``second_reading`` of ``diagnostics.json``: which deviations can be told.
 
+    >>> from rgwot.diagnostics import Edits
     >>> edits_sentence(
-    ...     {
-    ...         "missing": {"made": 40, "told": 31},
-    ...         "order": {"made": 10, "told": 1},
-    ...         "repeated": {"made": 0, "told": 0},
-    ...         "decoding_cpu_s": 2.04,
-    ...     }
+    ...     SecondReadingFacts(
+    ...         missing=Edits(made=40, told=31),
+    ...         order=Edits(made=10, told=1),
+    ...         repeated=Edits(made=0, told=0),
+    ...         decoding_cpu_s=2.04,
+    ...     )
     ... )
     'Tested by changing found key steps in copies of these videos, which took 2.0 s: of 40 cut out, 31 were noticed; \
 of 10 moved, 1: moved key steps cannot be noticed here.'
@@ -691,7 +693,7 @@ of 10 moved, 1: moved key steps cannot be noticed here.'
     parts: list[str] = []
     untold: list[str] = []
     for kind, (word, what) in _EDITS.items():
-        n, told = facts[kind]["made"], facts[kind]["told"]
+        n, told = facts.of(kind).made, facts.of(kind).told
         if n:
             parts.append(f"of {n} {word}, {told}{'' if parts else ' were noticed'}")
             if told < BORNE_OUT * n:
@@ -704,5 +706,5 @@ of 10 moved, 1: moved key steps cannot be noticed here.'
         end = f": {' and '.join(untold)} key steps cannot be noticed here" if untold else ""
     return (
         "Tested by changing found key steps in copies of these videos, which took "
-        f"{facts['decoding_cpu_s']:.1f} s: {'; '.join(parts)}{end}."
+        f"{facts.decoding_cpu_s:.1f} s: {'; '.join(parts)}{end}."
     )

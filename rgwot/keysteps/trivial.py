@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rgwot.columns import SCOPES
-from rgwot.keysteps.collapse import marks
+from rgwot.diagnostics import Diagnostics, ScopeFacts, Split
 from rgwot.keysteps.ordering import KeySteps, counted, generator_for, order_of_segments, procedure_of, usual_of
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.procedure.learning import LEARNER
@@ -76,27 +75,24 @@ def trivial_key_steps(
     orders = {video: order_of_segments(frame[frame["key_step"] > 0]) for video, frame in segments.items()}
     per_video = {video: frame.key_step.nunique() for video, frame in segments.items()}
     every = np.concatenate([frame.key_step.to_numpy() for frame in segments.values()])
-    facts = {
-        **marks(None),
-        "distinct_labels": len(np.unique(every)),
-        "distinct_labels_per_video": per_video,
-        "segments_per_video": {video: len(frame) for video, frame in segments.items()},
-    }
-    diagnostics: dict[str, Any] = {
-        "method": "none",
-        "decoder": decoder,
-        "K": K,
-        "seed": seed,
-        "n_videos": len(segments),
-        "videos_without_frames": list(skipped),
-        **marks(None),
-        **dict.fromkeys(SCOPES, facts),
-    }
-    if decoder == ANNOTATED:
-        diagnostics["background"] = True
-    if held_out:
-        training = [video for video in segments if video not in held_out]
-        diagnostics["split"] = {"train": training, "test": sorted(held_out)}
+    facts = ScopeFacts(
+        degenerate=False,
+        distinct_labels=len(np.unique(every)),
+        distinct_labels_per_video=per_video,
+        segments_per_video={video: len(frame) for video, frame in segments.items()},
+    )
+    training = [video for video in segments if video not in held_out]
+    diagnostics = Diagnostics(
+        decoder=decoder,
+        K=K,
+        background=True if decoder == ANNOTATED else None,
+        seed=seed,
+        n_videos=len(segments),
+        videos_without_frames=list(skipped),
+        task=facts,
+        video=facts,
+        split=Split(train=training, test=sorted(held_out)) if held_out else None,
+    )
     annotated = tuple(segments) if decoder == ANNOTATED else ()
     usual = usual_of(segments, held_out)
     segments = counted(segments, usual, annotated=annotated)

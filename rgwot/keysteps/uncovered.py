@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
+from rgwot.diagnostics import UncoveredFacts
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.interface import Given, directions
 from rgwot.keysteps.labelled import STRANGE
@@ -22,7 +20,7 @@ FEWEST = 2
 """Annotated videos that must have such time; what only one has may be an interruption."""
 
 
-def uncovered(task: EmbeddedTask, given: Given) -> dict[str, Any] | None:
+def uncovered(task: EmbeddedTask, given: Given) -> UncoveredFacts | None:
     """Look for a key step that no label covers.
 
     The likeness of a sample is its largest cosine with a class mean of the *other* annotated videos, and that of a
@@ -39,7 +37,7 @@ def uncovered(task: EmbeddedTask, given: Given) -> dict[str, Any] | None:
 
     Returns
     -------
-    dict or None
+    UncoveredFacts or None
         ``share`` of the time between the first and the last label of a video that is unlabelled and unlike every
         labelled step, in [0, 1], and the ``videos`` that have such time. None if no key step seems to be missing.
     """
@@ -72,16 +70,16 @@ def uncovered(task: EmbeddedTask, given: Given) -> dict[str, Any] | None:
     unlabelled = sum(size for _, size, _ in stretches)
     if samples < max(MOSTLY_UNLIKE * unlabelled, LEAST_SHARE * inside) or len(videos) < FEWEST:
         return None
-    return {"share": round(samples / inside, 4), "videos": videos}
+    return UncoveredFacts(share=round(samples / inside, 4), videos=videos)
 
 
-def uncovered_sentence(found: Mapping[str, Any]) -> str:
+def uncovered_sentence(found: UncoveredFacts) -> str:
     """Return the warning on the result of `uncovered`.
 
-    >>> uncovered_sentence({"share": 0.1234, "videos": ["a", "b", "c"]})[:72]
+    >>> uncovered_sentence(UncoveredFacts(share=0.1234, videos=["a", "b", "c"]))[:72]
     '12% of the time between labels, in 3 annotated videos, is unlabelled and'
     """
     return (
-        f"{found['share']:.0%} of the time between labels, in {len(found['videos'])} annotated videos, is unlabelled "
+        f"{found.share:.0%} of the time between labels, in {len(found.videos)} annotated videos, is unlabelled "
         "and unlike every labelled step; expected a label for every step; label it, or let labelled@extra=1 find one"
     )

@@ -85,7 +85,7 @@ def read_answer(folder: Path) -> Answer:
 def teaching_videos(folder: Path) -> tuple[str, ...]:
     """Return the annotated videos that the result in a folder learned from, if any."""
     path = folder / name_of(DIAGNOSTICS)
-    return tuple(read_diagnostics(path).get("labelled", {}).get("videos", ())) if path.is_file() else ()
+    return tuple(read_diagnostics(path).taught) if path.is_file() else ()
 
 
 def answer_of(segments: pd.DataFrame, where: Path | str = "segments") -> Answer:

@@ -226,7 +226,7 @@ def names_in(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> 
     named = read_names(folder / name_of(NAMES))
     names, run = {**read_names(file), **named}, str(Run.of_folder(folder) or next(iter(named), ""))
     diagnostics = folder / name_of(DIAGNOSTICS)
-    taught = label_names(read_diagnostics(diagnostics)) if diagnostics.is_file() else {}
+    taught = read_diagnostics(diagnostics).names if diagnostics.is_file() else {}
     if not names or not run:
         return taught
     typed, lost = names_of(names, run, read_segments(folder / name_of(SEGMENTS)))
@@ -245,11 +245,6 @@ def _names_file(folder: Path) -> Path | None:
     page = content.get("page") if isinstance(content, dict) else None
     place = page.get("names") if isinstance(page, dict) else None
     return study / str(place or "names") / tree.dataset / f"{tree.task}.yaml"
-
-
-def label_names(diagnostics: Mapping[str, Any]) -> dict[int, str]:
-    """Return the names that annotations gave to the key steps of a result, by its ``diagnostics.json``."""
-    return {int(step): str(name) for step, name in diagnostics.get("labelled", {}).get("names", {}).items()}
 
 
 def as_named(segments: pd.DataFrame, names: Mapping[int, str]) -> pd.DataFrame:

@@ -51,17 +51,19 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
         raise RgwotError(f"{folder}: found no {name_of(PROCEDURE)}, expected a folder of key steps")
     run = Run.of_folder(folder.absolute())
     head = [f"Found by {run}."] if run is not None else []
-    diagnostics = read_diagnostics(path) if (path := folder / name_of(paths.DIAGNOSTICS)).is_file() else {}
-    if "uncovered" in diagnostics:
-        head.append(f"Warning: {uncovered_sentence(diagnostics['uncovered'])}.")
-    if "left_out" in diagnostics:
-        head.append(left_out_sentence(diagnostics["left_out"], len(diagnostics["labelled"]["videos"])))
-    if "second_reading" in diagnostics and (sentence := edits_sentence(diagnostics["second_reading"])):
-        head.append(sentence)
+    annotated: Sequence[str] = ()
+    if (path := folder / name_of(paths.DIAGNOSTICS)).is_file():
+        diagnostics = read_diagnostics(path)
+        annotated = diagnostics.taught
+        if diagnostics.uncovered is not None:
+            head.append(f"Warning: {uncovered_sentence(diagnostics.uncovered)}.")
+        if diagnostics.left_out is not None:
+            head.append(left_out_sentence(diagnostics.left_out, len(annotated)))
+        if diagnostics.second_reading is not None and (sentence := edits_sentence(diagnostics.second_reading)):
+            head.append(sentence)
     head += own
     recordings = recordings_from_segments(segments)
     every = recordings_from_segments(segments, every=True)
-    annotated = diagnostics.get("labelled", {}).get("videos", [])
     if run is not None and run.decoder == ANNOTATED:
         annotated = [recording.video for recording in recordings]
     return head + drawn(procedure, found, recordings, names, annotated, every)

@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import process_time
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from rgwot.diagnostics import Diagnostics, Edits, SecondReadingFacts, as_json
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.decode import ByVideo, find_key_steps, segments_of
 from rgwot.keysteps.given import given_of_rows
@@ -20,7 +20,7 @@ from rgwot.keysteps.interface import Given
 from rgwot.keysteps.labelled import Kept
 from rgwot.keysteps.left_out import leave_one_out
 from rgwot.keysteps.ordering import KeySteps, counted, occurrences, rank_procedures, usual_kept
-from rgwot.keysteps.reading import second_reading
+from rgwot.keysteps.reading import KINDS, second_reading
 from rgwot.keysteps.settings import ANNOTATED, LABELLED, Decoder, Labelled, Numbered, resolved_K
 from rgwot.keysteps.suggest import frames_of, suggest
 from rgwot.keysteps.trivial import annotated_segments, trivial_key_steps, trivial_segments
@@ -50,12 +50,11 @@ NOT_KEY_STEPS = other_than({name_of(path) for path in (*KEYSTEPS, NAMES)})
 
 def write_keysteps(
     output_dir: str | Path, key_steps: KeySteps, expected: Sequence[ExpectedStep] | None = None
-) -> dict[str, Any]:
+) -> Diagnostics:
     """Write all files of a folder of key steps (`rgwot.paths.KEYSTEPS`); an existing folder is replaced as a whole.
 
     If a procedure is ``expected`` and labels name the key steps, ``deviations.csv`` also has deviations from it. A
-    record with the SHA-256 of the files is beside them (`rgwot.runtime.provenance.unedited`). Returns the content of
-    ``diagnostics.json``.
+    record with the SHA-256 of the files is beside them (`rgwot.runtime.provenance.unedited`). Returns the diagnostics.
     """
     with replacing(output_dir, NOT_KEY_STEPS) as folder:
         folder.mkdir()
@@ -63,20 +62,19 @@ def write_keysteps(
         write_csv(key_steps.order_table, folder / name_of(ORDER))
         write_csv(rank_procedures(key_steps.orders), folder / name_of(PROCEDURES))
         write_procedure(folder, key_steps.procedure, [*key_steps.deviations, *own_deviations(key_steps, expected)])
-        write_json(key_steps.diagnostics, folder / name_of(DIAGNOSTICS))
+        write_json(as_json(key_steps.diagnostics), folder / name_of(DIAGNOSTICS))
     segments, *others = (Path(output_dir) / name_of(path) for path in KEYSTEPS)
     write_record(segments, "decode", others)
-    return dict(key_steps.diagnostics)
+    return key_steps.diagnostics
 
 
 def own_deviations(key_steps: KeySteps, expected: Sequence[ExpectedStep] | None) -> Sequence[Deviation]:
     """Return deviations from a procedure that is ``expected``, by the names that labels gave; none without names."""
-    names = key_steps.diagnostics.get("labelled", {}).get("names", {})
+    names = key_steps.diagnostics.names
     if not expected or not names:
         return ()
-    called = {int(step): str(name) for step, name in names.items()}
     others = [occurrences(segments) for segments in key_steps.alternatives]
-    own = compare_with_own(expected, called, key_steps.recordings, others)
+    own = compare_with_own(expected, names, key_steps.recordings, others)
     return () if own is None else own.deviations
 
 
@@ -88,13 +86,13 @@ def decode(
     alone: bool = True,
     annotations_csv: str | Path | None = None,
     expected_yaml: str | Path | None = None,
-) -> dict[str, Any]:
+) -> Diagnostics:
     """Find the key steps of a task in its store of embeddings, and write them (`decode_task`).
 
     The decoder ``labelled`` learns from the annotations in ``annotations_csv`` (`given_of`); ``expected_yaml`` is the
     procedure that is expected (`rgwot.stages.procedure.read_expected`).
 
-    An existing folder is replaced as a whole. Returns the content of ``diagnostics.json``; the same seed gives the same
+    An existing folder is replaced as a whole. Returns the diagnostics; the same seed gives the same
     files, except for the time in the diagnostics.
 
     Raises
@@ -205,19 +203,19 @@ def decode_task(
         run, extra = partial(decoder.__call__, kept=kept or Kept()), decoder.extra
         taught = taught_by(task, given, decoder, seed)
     key_steps = find_key_steps(task, decoder, seed=seed, decode=run, alone=alone, labels_given=taught)
-    key_steps.diagnostics["decoding_cpu_s"] = round(process_time() - began, 3)
+    key_steps.diagnostics.decoding_cpu_s = round(process_time() - began, 3)
     missing = None if taught is None or extra or not check else uncovered(task, taught)
     if missing is not None:
-        key_steps.diagnostics["uncovered"] = missing
-        key_steps.diagnostics["warnings"].append(uncovered_sentence(missing))
+        key_steps.diagnostics.uncovered = missing
+        key_steps.diagnostics.warn(uncovered_sentence(missing))
         log.warning("%s/%s/seed%d: %s", task.method, decoder.NAME, seed, uncovered_sentence(missing))
     if taught is not None and check and (seldom := seldom_found(key_steps, taught)):
-        key_steps.diagnostics["warnings"].extend(seldom)
+        key_steps.diagnostics.warn(*seldom)
         for line in seldom:
             log.warning("%s/%s/seed%d: %s", task.method, decoder.NAME, seed, line)
     left_out = None if taught is None or not check else leave_one_out(task, taught, run, extra, seed)
     if left_out is not None:
-        key_steps.diagnostics["left_out"] = left_out.facts
+        key_steps.diagnostics.left_out = left_out.facts
         key_steps = replace(
             key_steps, alternatives=[_counted(task, key_steps, labels) for labels in left_out.found if labels]
         )
@@ -237,7 +235,7 @@ def read_again(task: EmbeddedTask, key_steps: KeySteps, seed: int) -> KeySteps:
     """
     from threadpoolctl import threadpool_limits
 
-    began, K = process_time(), int(key_steps.diagnostics["K"])
+    began, K = process_time(), key_steps.diagnostics.K
     training = task.part(held_out=False)
     labels = {
         name: predicted_labels(rows["start_s"], rows["end_s"], rows["key_step"], training[name].time_s)
@@ -252,8 +250,10 @@ def read_again(task: EmbeddedTask, key_steps: KeySteps, seed: int) -> KeySteps:
         )  # fmt: skip
     if second is None:
         return key_steps
-    edits = {kind: {"made": made, "told": told} for kind, (made, told) in second.edits.items()}
-    key_steps.diagnostics["second_reading"] = {**edits, "decoding_cpu_s": round(process_time() - began, 3)}
+    missing, order, repeated = (Edits(made=made, told=told) for made, told in (second.edits[kind] for kind in KINDS))
+    key_steps.diagnostics.second_reading = SecondReadingFacts(
+        missing=missing, order=order, repeated=repeated, decoding_cpu_s=round(process_time() - began, 3)
+    )
     return replace(key_steps, second=(_counted(task, key_steps, second.labels), second.support))
 
 
@@ -265,7 +265,7 @@ def decode_trivial(
     stride: int,
     held_out: Sequence[str] = (),
     annotations_csv: str | Path | None = None,
-) -> dict[str, Any]:
+) -> Diagnostics:
     """Write a trivial baseline for every usable video of a manifest, in the same files as other decoders.
 
     Both scopes have the same segments, because labels mean the same in every video. An existing folder is replaced as a
@@ -273,7 +273,7 @@ def decode_trivial(
     native frame; its K is a number, at least 1. Only the ``held_out`` videos are scored (all if there are none), as for
     the methods that the baseline is compared with; the procedure is learned from the others. The decoder ``annotated``
     writes the annotations instead, rasterised at every ``stride``-th native frame by the rule ``exact``.
-    Returns the content of ``diagnostics.json``; a trivial baseline is never marked degenerate.
+    Returns the diagnostics; a trivial baseline is never marked degenerate.
 
     Raises
     ------
@@ -293,5 +293,5 @@ def decode_trivial(
             raise RgwotError(f"decoder {ANNOTATED!r}: found no annotations, expected a table of them")
         segments, K = annotated_segments(usable, read_annotations(Path(annotations_csv)), stride)
     key_steps = trivial_key_steps(segments, decoder.NAME, K, seed, held_out, decoder.procedure.learner, skipped)
-    key_steps.diagnostics["decoding_cpu_s"] = round(process_time() - began, 3)
+    key_steps.diagnostics.decoding_cpu_s = round(process_time() - began, 3)
     return write_keysteps(output_dir, key_steps)

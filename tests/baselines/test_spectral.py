@@ -60,7 +60,7 @@ def test_landmarks_stand_for_many_samples(monkeypatch: pytest.MonkeyPatch) -> No
     frames, truth = blocks(600, 4)
     monkeypatch.setattr(spectral, "LANDMARKS", 50)
     made = decode_by("spectral", frames, 4, {}, np.random.default_rng(0))
-    assert made.facts["spectral"]["landmarks"] == 50
+    assert made.facts["spectral"].landmarks == 50
     assert adjusted_rand_score(truth, made.labels) == 1
     new, expected = blocks(80, 4, seed=9)
     predict = predict_by("spectral", made, 4, {})

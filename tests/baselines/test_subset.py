@@ -65,7 +65,7 @@ def test_with_as_many_centres_as_key_steps_it_is_k_means(centres: int | None) ->
     np.testing.assert_array_equal(subset.labels, plain.labels)
     new = predict_by("subset", subset, 7, settings(centres=centres))(others).labels
     np.testing.assert_array_equal(new, predict_by("kmeans", plain, 7, {})(others).labels)
-    assert subset.facts["subset"]["representatives"] == 7
+    assert subset.facts["subset"].representatives == 7
 
 
 def test_the_original_configuration() -> None:
@@ -77,11 +77,9 @@ def test_the_original_configuration() -> None:
     chosen = sorted(select(-distances.T, 15))
     np.testing.assert_array_equal(made.labels, distances[:, chosen].argmin(axis=1))
     assert set(made.labels) == set(range(15))
-    assert made.facts["subset"] == {
-        "centres": 30,
-        "representatives": 15,
-        "mean_distance": pytest.approx(distances[:, chosen].min(axis=1).mean()),
-    }
+    facts = made.facts["subset"]
+    assert (facts.centres, facts.representatives) == (30, 15)
+    assert facts.mean_distance == pytest.approx(distances[:, chosen].min(axis=1).mean())
     # Chosen among 30, they are not the 15 means.
     assert not np.array_equal(made.labels, decode_by("kmeans", frames, 15, {}, np.random.default_rng(2)).labels)
 
@@ -94,6 +92,6 @@ def test_fewer_centres_than_key_steps_are_refused() -> None:
 def test_few_samples() -> None:
     two = Frames(np.repeat(np.eye(2), 4, axis=0), (8,), 2.0)
     made = decode_by("subset", two, 7, {}, np.random.default_rng(0))
-    assert made.facts["subset"]["representatives"] == 2
+    assert made.facts["subset"].representatives == 2
     assert len(set(made.labels[:4])) == len(set(made.labels[4:])) == 1
     assert made.labels[0] != made.labels[4]

@@ -68,8 +68,8 @@ def test_a_common_order_is_found_and_clusters_are_numbered_by_it(seed: int) -> N
     frames, expected = task()
     made = decode_by("viterbi", frames, 4, {}, np.random.default_rng(seed))
     np.testing.assert_array_equal(made.labels, expected)
-    assert made.facts["viterbi"]["clusters"] == 4
-    assert np.all(np.diff(made.facts["viterbi"]["mean_times"]) > 0)
+    assert made.facts["viterbi"].clusters == 4
+    assert np.all(np.diff(made.facts["viterbi"].mean_times) > 0)
     # A new video goes the same way, though its first sample looks like the last place.
     predict = predict_by("viterbi", made, 4, {})
     new = np.eye(5)[[2, 3, 3, 1, 1, 0, 2, 2]]

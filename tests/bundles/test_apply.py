@@ -128,8 +128,8 @@ def test_a_video_file_is_extracted_once_and_gets_the_same(study: Study, results:
     (recording,) = recordings_from_segments(read_segments(out / "segments.csv"))
     assert applied.segments == len(recording.events)
     facts = read_diagnostics(out / "results/keysteps/rgwot/graphcut/tiny/clips/seed0/diagnostics.json")
-    assert facts["bundle"]["sha256"] == read_bundle(bundle).sha256
-    assert facts["known_videos"] == []
+    assert facts.bundle.sha256 == read_bundle(bundle).sha256
+    assert facts.known_videos == []
 
 
 @pytest.mark.parametrize("name", ["segments.csv", "page.html", "results/keysteps/mine.csv"])

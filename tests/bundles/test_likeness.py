@@ -70,7 +70,7 @@ def test_apply_tells_it_first(study: Study, results: object, tmp_path: Path) -> 
     assert unlike["black"].startswith("looks like none of the videos of the study (")
     assert (unlike["v3"], unlike["v0"]) == ("", "")
     facts = read_diagnostics(tmp_path / "out/diagnostics.json")
-    assert facts["warnings"][0].startswith("black looks like none")
+    assert facts.warnings[0].startswith("black looks like none")
     printed = CliRunner().invoke(cli, ["apply", str(bundle), str(black), "--output", str(tmp_path / "out")])
     assert printed.stdout.startswith("black: looks like none of the videos"), printed.output
     page = (tmp_path / "out/page.html").read_text(encoding="utf-8")

@@ -302,7 +302,7 @@ def test_the_annotations_are_right_about_themselves(files):
     manifest, annotations = files.folder / "manifest.csv", files.folder / "annotations.csv"
     out = files.folder / "annotated"
     facts = decode_trivial(manifest, out, Annotations(), 0, 2, annotations_csv=annotations)
-    assert (facts["K"], facts["background"]) == (2, True)
+    assert (facts.K, facts.background) == (2, True)
     output = files.folder / "own.csv"
     identity = {**IDENTITY, "method": "none", "decoder": "annotated"}
     paths = (manifest, annotations, out / "segments.csv", out / "diagnostics.json", output)

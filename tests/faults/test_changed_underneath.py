@@ -157,6 +157,8 @@ def test_a_damaged_chunk_of_features_is_told(verb: Callable[[], None], how: str)
     assert told.endswith(f"make it again: rgwot run --force {STORES}/b.zarr")
 
 
+# Zarr and PyTorch warn of what they cannot read before rgwot refuses it.
+@pytest.mark.filterwarnings("ignore:Object at conv4c:UserWarning")
 @pytest.mark.parametrize("name", ["conv4c/zarr.json", "time_s/c.0"])
 @pytest.mark.parametrize("how", ["delete", "truncate", "empty"])
 def test_any_other_file_of_a_store_is_checked_when_it_is_opened(name: str, how: str) -> None:
@@ -204,6 +206,7 @@ class Runs:
         return os.mkdir, ("executed",)
 
 
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol:UserWarning")
 @pytest.mark.parametrize(
     ("place", "saved"),
     [*((place, saved) for place in ("model", "features", "backbone") for saved in ("pickle", "torch"))]

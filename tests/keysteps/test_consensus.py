@@ -92,7 +92,7 @@ def test_a_single_video_is_segmented_from_one_pool() -> None:
     frames, _ = videos(noise=1.0, V=1)
     made = decode_by("consensus", frames, 5, {"consensus.partitions": 6}, np.random.default_rng(0))
     assert made.twice is None
-    assert made.facts["consensus"]["partitions"] == 6
+    assert made.facts["consensus"].partitions == 6
 
 
 @pytest.mark.parametrize(("blocks", "refinements"), [(1, 3), (2, 3), (2, 0)])
@@ -145,8 +145,8 @@ def test_the_start_of_least_energy_is_the_answer_unless_another_has_more_order()
         wanted = {"consensus.partitions": 4, "consensus.refinements": 0, "consensus.order": order}
         made = decode_by("consensus", frames, 5, wanted, np.random.default_rng(0))
         facts.append(made.facts["consensus"])
-        assert facts[-1]["order_information"] == pytest.approx(order_information(made.labels, frames.lengths))
+        assert facts[-1].order_information == pytest.approx(order_information(made.labels, frames.lengths))
     # Of the same thirty: the more order weighs, the more there is, and the higher the energy.
-    assert facts[0]["energy"] <= facts[1]["energy"] <= facts[2]["energy"]
-    assert facts[0]["order_information"] <= facts[1]["order_information"] <= facts[2]["order_information"]
+    assert facts[0].energy <= facts[1].energy <= facts[2].energy
+    assert facts[0].order_information <= facts[1].order_information <= facts[2].order_information
     assert facts[0] != facts[2]

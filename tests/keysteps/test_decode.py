@@ -12,6 +12,7 @@ import pytest
 from embedded import write_store
 from with_defaults import ALONE, decoder_by
 
+from rgwot.diagnostics import as_json
 from rgwot.keysteps.decode import find_key_steps
 from rgwot.keysteps.ordering import KeySteps
 from rgwot.records import read_deviations, read_diagnostics, read_orders, read_procedures, read_segments
@@ -66,7 +67,7 @@ def test_planted_steps_orders_and_procedures_are_found(tmp_path: Path, decoder: 
         source, tmp_path / "out", decoder_by(decoder, settings(3, {**QUICK, "graphcut.solver": solver})), 0
     )
     segments, order, procedures, facts = read(tmp_path / "out")
-    assert facts == returned
+    assert facts == as_json(returned)
     assert order.video.tolist() == ["a%20b", "v1", "v2"]
     for (_, video), rows in segments.groupby(["scope", "video"]):
         assert rows.start_s.tolist() == pytest.approx([0, 5.75, 11.75]), video
@@ -123,7 +124,7 @@ def test_the_cpu_seconds_of_the_decoding_are_noted(tmp_path: Path, monkeypatch: 
         monkeypatch.setattr("rgwot.stages.decode.find_key_steps", how)
         before = time.process_time()
         decode(source, tmp_path / "out", decoder_by("kmeans", settings(3)), 0)
-        seconds.append(read_diagnostics(tmp_path / "out/diagnostics.json")["decoding_cpu_s"])
+        seconds.append(read_diagnostics(tmp_path / "out/diagnostics.json").decoding_cpu_s)
         assert 0 < seconds[-1] <= time.process_time() - before + 0.001
     assert seconds[1] >= 0.5
 
@@ -152,8 +153,8 @@ def test_a_folder_with_something_else_in_it_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize("decoder", ["meanfield", "consensus"])
 def test_key_steps_of_the_task_are_the_same_without_those_of_each_video(tmp_path: Path, decoder: str) -> None:
     source = store(tmp_path / "e.zarr", {"a": places([0, 1, 2, 3], 0, 0.6), "b": places([3, 1, 0], 1, 0.6)})
-    both = decode(source, tmp_path / "both", decoder_by(decoder, settings(4)), 0)
-    one = decode(source, tmp_path / "one", decoder_by(decoder, settings(4)), 0, alone=False)
+    both = as_json(decode(source, tmp_path / "both", decoder_by(decoder, settings(4)), 0))
+    one = as_json(decode(source, tmp_path / "one", decoder_by(decoder, settings(4)), 0, alone=False))
     files = {"video", "decoding_cpu_s"}
     assert {name: both[name] for name in both.keys() - files} == {name: one[name] for name in one.keys() - files}
     segments = read(tmp_path / "both")[0]
@@ -186,8 +187,8 @@ def test_short_and_constant_videos_are_covered(tmp_path: Path, decoder: str) -> 
         "usual": places([0, 1, 2, 3, 4, 5, 6]),
         "empty": np.zeros((0, 8)),
     }
-    facts = decode(store(tmp_path / "e.zarr", videos), tmp_path / "out", decoder_by(decoder, settings(7)), 0)
-    segments, order, _, _ = read(tmp_path / "out")
+    decode(store(tmp_path / "e.zarr", videos), tmp_path / "out", decoder_by(decoder, settings(7)), 0)
+    segments, order, _, facts = read(tmp_path / "out")
     assert facts["videos_without_frames"] == ["empty"]
     assert set(order.video) == {"single", "short", "constant", "usual"}
     for (_, video), rows in segments.groupby(["scope", "video"]):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -142,9 +143,9 @@ def test_decoder_finds_planted_steps_and_reports_the_gap(solver: str) -> None:
     np.testing.assert_array_equal(runs, [30, 60, 90, 120, 150, 180, 210])
     assert decoded.labels[0] == decoded.labels[150]
     cut = decoded.facts["graph_cut"]
-    assert cut["solver"] == (solver if graphcut.has_library() else "exact")
-    assert cut["energy"] >= cut["exact_energy"] > 0
-    assert cut["relative_gap"] == pytest.approx(0, abs=1e-4)
+    assert cut.solver == (solver if graphcut.has_library() else "exact")
+    assert cut.energy >= cut.exact_energy > 0
+    assert cut.relative_gap == pytest.approx(0, abs=1e-4)
     assert decoded.facts["m"] == 2.0
 
 
@@ -157,7 +158,7 @@ def test_without_the_library_the_exact_solver_takes_its_place_and_says_so(monkey
     monkeypatch.setattr(graphcut, "has_library", lambda: False)
     found = cut("expansion")
     np.testing.assert_array_equal(found.labels, exact.labels)
-    assert found.facts["graph_cut"] == {**exact.facts["graph_cut"], "instead_of": "expansion"}
+    assert found.facts["graph_cut"] == replace(exact.facts["graph_cut"], instead_of="expansion")
     # Who asked for it gets what was asked for.
     assert cut("exact").facts == exact.facts
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 from with_defaults import decode_by
 
+from rgwot.diagnostics import Facts
 from rgwot.keysteps import interface as many
 from rgwot.keysteps.interface import NO_CLUSTER, PER_VIDEO, UNKNOWN, Decoded, Frames, decode_by_some, learned_from
 from rgwot.keysteps.labelled import decode_labelled
@@ -55,7 +56,7 @@ def test_every_sample_has_its_own_label(lengths: list[int], chosen: set[int], pa
         assert [len(video) for video in np.split(few.given, np.flatnonzero(np.diff(owner[few.given])) + 1)] == [
             *few.lengths
         ]
-        return Decoded(few.given, few.x + learning, {"any": {"energy": 1.0}})
+        return Decoded(few.given, few.x + learning, {"any": Facts()})
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(many, "MOST_AT_ONCE", part)
@@ -63,7 +64,7 @@ def test_every_sample_has_its_own_label(lengths: list[int], chosen: set[int], pa
     assert made.labels.tolist() == own.tolist()
     assert made.memberships is not None
     assert (made.memberships[:, 0] == own + np.isin(owner, some)).all()
-    assert made.facts["any"] == {"energy": 1.0} | ({"videos": len(some)} if len(some) < V else {})
+    assert made.facts["any"] == Facts(videos=len(some) if len(some) < V else None)
 
 
 def videos(V: int, noise: float) -> tuple[Frames, np.ndarray]:
@@ -90,8 +91,8 @@ def test_the_consensus_of_a_third_of_the_videos_is_that_of_all(monkeypatch: pyte
     whole = decode_by("consensus", frames, 4, settings, np.random.default_rng(0))
     monkeypatch.setattr(many, "MOST_LEARNED", len(truth) // 3)
     made = decode_by("consensus", frames, 4, settings, np.random.default_rng(0))
-    assert made.facts["consensus"]["videos"] == len(learned_from(frames.lengths)) == 19
-    assert "videos" not in whole.facts["consensus"]
+    assert made.facts["consensus"].videos == len(learned_from(frames.lengths)) == 19
+    assert whole.facts["consensus"].videos is None
     assert adjusted_rand_score(truth, whole.labels) > 0.9
     assert adjusted_rand_score(whole.labels, made.labels) > 0.95
     # Labels and memberships say the same of every sample.
@@ -115,5 +116,5 @@ def test_given_labels_are_always_learned_from_and_stay(monkeypatch: pytest.Monke
     made = decode_labelled(taught, 3, np.random.default_rng(0), settings)
     known = said != UNKNOWN
     assert (made.labels[known] == said[known]).all()
-    assert made.facts["labelled"]["videos"] == len(learned_from(frames.lengths)) + 3
+    assert made.facts["labelled"].videos == len(learned_from(frames.lengths)) + 3
     assert (made.labels == meant)[~known].mean() > 0.97

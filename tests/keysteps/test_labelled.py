@@ -15,6 +15,7 @@ from scipy.stats import multivariate_normal
 from sklearn.covariance import ledoit_wolf
 
 import rgwot
+from rgwot.diagnostics import LeftOutFacts
 from rgwot.keysteps import interface as many
 from rgwot.keysteps import labelled, left_out
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Frames
@@ -181,7 +182,7 @@ def test_from_python_by_labels_or_by_segments(arrays: Any) -> None:
     for name in videos:
         assert (by_number.labels[name] == labels[name]).mean() > 0.97
         assert [by_name.names[k] for k in by_name.labels[name]] == [f"step {k}" for k in by_number.labels[name]]
-    assert by_name.key_steps.diagnostics["labelled"]["videos"] == ["take%200", "take%201"]
+    assert by_name.key_steps.diagnostics.taught == ["take%200", "take%201"]
 
 
 def test_names_without_numbers_get_numbers_that_nobody_has(arrays: Any) -> None:
@@ -257,7 +258,7 @@ def test_only_some_of_many_are_left_out_and_three_are_needed(arrays: Any, monkey
     several = rgwot.discover(videos, fps=2, labels=labels).diagnostics["left_out"]
     assert several["videos"] == ["take%200", "take%207"]
     assert several["frames_right"] > 0.9
-    assert left_out.left_out_sentence({**several, "frames_right": 0.954}, V) == (
+    assert left_out.left_out_sentence(LeftOutFacts(**{**several, "frames_right": 0.954}), V) == (
         "Each of 2 of 8 annotated videos, labelled by the other 7: about 95 of 100 frames right. Videos without "
         "annotations were not checked."
     )
@@ -393,7 +394,7 @@ def test_videos_in_any_order_are_labelled_by_appearance() -> None:
     """Labels of two videos in one order teach videos that keep no order (in `task`, none does)."""
     x, looks = task(noise=2.0, seed=3)
     made = decoded(x, 5, looks, [0, 1, 2])
-    assert made.facts["labelled"]["order"] < 0.5
+    assert made.facts["labelled"].order < 0.5
     assert (made.labels == looks).mean() > 0.9
 
 

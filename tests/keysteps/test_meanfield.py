@@ -166,9 +166,9 @@ def test_two_key_steps_are_found_and_told_of() -> None:
     assert made.memberships.shape == (140, 2)
     np.testing.assert_array_equal(made.labels, made.memberships.argmax(axis=1))
     facts = made.facts["meanfield"]
-    assert facts["energy"] <= facts["energy_at_start"]
-    assert facts["converged"]
-    assert sum(facts["shares"]) == pytest.approx(1)
+    assert facts.energy <= facts.energy_at_start
+    assert facts.converged
+    assert sum(facts.shares) == pytest.approx(1)
     again = decode_by("meanfield", frames, 2, {}, np.random.default_rng(0))
     np.testing.assert_array_equal(again.labels, made.labels)
 

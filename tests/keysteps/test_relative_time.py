@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.ndimage import uniform_filter1d
@@ -59,7 +61,7 @@ def test_a_single_video_or_samples_of_zeros_say_nothing() -> None:
 
 def test_features_that_never_change_leave_nothing_to_choose() -> None:
     share, common, facts = choose_share(np.zeros((20, 3)), (10, 10), 5, MeanfieldSettings(), seed=0)
-    assert share == facts["chosen"] == facts["agreement"] == 0
+    assert share == facts.chosen == facts.agreement == 0
     assert common is None
 
 
@@ -83,8 +85,8 @@ def test_common_time_is_chosen_where_steps_come_once_and_in_order(monkeypatch: p
     for order in ("once", "any", "again"):
         x, lengths = made_task(np.random.default_rng(2), order)
         found[order], common, facts = choose_share(x, lengths, 5, MeanfieldSettings(), seed=0)
-        assert facts["chosen"] == found[order]
-        assert (facts["concordance"] >= SAME_ORDER) == (common is not None) == (order == "once")
+        assert facts.chosen == found[order]
+        assert (facts.concordance >= SAME_ORDER) == (common is not None) == (order == "once")
         again = choose_share(x, lengths, 5, MeanfieldSettings(), seed=0)
         assert (again[0], again[2]) == (found[order], facts)
     assert found == {"once": ONE_ORDER, "any": HINT, "again": HINT}
@@ -101,14 +103,14 @@ def test_common_time_is_taken_only_if_labels_with_it_predict_other_videos(monkey
     x = looks[labels] + 2.5 * generator.normal(size=(len(labels), 24))
     x, lengths = np.concatenate([uniform_filter1d(video, 5, axis=0) for video in np.split(x, 8)]), (90,) * 8
     share, common, facts = choose_share(x, lengths, 6, MeanfieldSettings(), seed=0)
-    assert facts["concordance"] >= SAME_ORDER
-    assert facts["kept"] < 0.9
-    assert facts["differ"] > 0.1
+    assert facts.concordance >= SAME_ORDER
+    assert facts.kept < 0.9
+    assert facts.differ > 0.1
     for limit, chosen in ((0.9, HINT), (0.1, ONE_ORDER)):
         monkeypatch.setattr("rgwot.keysteps.extended.KEPT_SHARE", limit)
         share, common, again = choose_share(x, lengths, 6, MeanfieldSettings(), seed=0)
         assert (share, common is not None) == (chosen, chosen == ONE_ORDER)
-        assert again == {**facts, "chosen": chosen}
+        assert again == replace(facts, chosen=chosen)
 
 
 def test_the_length_of_embeddings_and_the_order_of_channels_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +119,7 @@ def test_the_length_of_embeddings_and_the_order_of_channels_do_not_matter(monkey
     share, _, facts = choose_share(x, lengths, 5, MeanfieldSettings(), seed=0)
     lengthened, _, same = choose_share(4 * x[:, ::-1], lengths, 5, MeanfieldSettings(), seed=0)
     assert lengthened == share
-    assert same["agreement"] == pytest.approx(facts["agreement"])
+    assert same.agreement == pytest.approx(facts.agreement)
 
 
 def paced(generator: np.random.Generator, durations: tuple[int, ...]) -> np.ndarray:
@@ -182,9 +184,9 @@ def test_other_videos_have_the_common_time_of_those_that_were_learned_from() -> 
 def test_of_a_single_video_nothing_is_chosen() -> None:
     x, _ = made_task(np.random.default_rng(4), "once", V=1)
     share, common, facts = choose_share(x, (90,), 5, MeanfieldSettings(), 0)
-    assert share == facts["chosen"] == 0
+    assert share == facts.chosen == 0
     assert common is None
-    assert "only one video" in facts["why"]
+    assert "only one video" in facts.why
 
 
 def test_lengths_stay_one_and_inner_products_are_shared_out() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from rgwot.columns import MANIFEST_COLUMNS
 from rgwot.config.methods import DECODERS
+from rgwot.diagnostics import as_json
 from rgwot.keysteps.settings import Annotations, OneLabel, ProcedureSettings, Random, Uniform
 from rgwot.keysteps.trivial import TRIVIAL_LABELS, random, uniform
 from rgwot.records import read_deviations
@@ -47,7 +48,7 @@ def check_cover(segments: pd.DataFrame) -> None:
 
 @pytest.mark.parametrize("decoder", sorted(TRIVIAL_LABELS))
 def test_every_usable_video_is_covered_in_both_scopes(tmp_path: Path, decoder: str) -> None:
-    facts = decode_trivial(manifest(tmp_path), tmp_path / "out", DECODERS[decoder](), 0, 2)
+    facts = as_json(decode_trivial(manifest(tmp_path), tmp_path / "out", DECODERS[decoder](), 0, 2))
     segments = pd.read_csv(tmp_path / "out/segments.csv", dtype={"video": str})
     assert segments.columns.tolist() == ["video", "scope", "start_s", "end_s", "key_step", "shows", "counts"]
     assert segments.counts[segments.scope == "video"].sum() == 0
@@ -67,7 +68,7 @@ def test_every_usable_video_is_covered_in_both_scopes(tmp_path: Path, decoder: s
 
 def test_one_label_and_uniform_by_hand(tmp_path: Path) -> None:
     facts = decode_trivial(manifest(tmp_path), tmp_path / "one", OneLabel(), 0, 2)
-    assert facts["task"]["distinct_labels"] == 1
+    assert facts.task.distinct_labels == 1
     assert pd.read_csv(tmp_path / "one/procedures.csv", dtype=str).order.tolist() == ["1"]
     table = uniform(10.0, Fraction(30), 2, 4, np.random.default_rng(0))
     assert table.to_numpy().tolist() == [[0, 2.5, 1], [2.5, 5, 2], [5, 7.5, 3], [7.5, 10, 4]]
@@ -139,7 +140,7 @@ def test_annotations_are_written_as_key_steps_are(tmp_path: Path) -> None:
     assert of_b.key_step.tolist() == [0, 2, 1, 0]
     assert of_b.start_s.tolist() == pytest.approx([0, 1, 2, 5], abs=1 / 30)
     assert task[task.video == "a"].key_step.tolist() == [0]
-    assert (facts["K"], facts["background"], facts["n_videos"]) == (3, True, 3)
+    assert (facts.K, facts.background, facts.n_videos) == (3, True, 3)
     order = pd.read_csv(tmp_path / "out/order.csv", dtype=str).set_index("video").order
     assert order.to_dict() == {"b": "2>1", "a": "0", "007": "3"}
     procedure = read_procedure(tmp_path / "out/procedure.json")
@@ -149,7 +150,7 @@ def test_annotations_are_written_as_key_steps_are(tmp_path: Path) -> None:
 def test_a_step_without_length_is_no_key_step(tmp_path: Path) -> None:
     given = annotations(tmp_path, "a,0,1,1,x\na,1,2,2,y\na,2,2,3,never\n")
     facts = decode_trivial(manifest(tmp_path), tmp_path / "out", Annotations(), 0, 1, annotations_csv=given)
-    assert facts["K"] == 2
+    assert facts.K == 2
 
 
 def test_annotations_of_nothing_are_refused(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from embedded import write_store
 
 from rgwot import discover
 from rgwot.datasets.settings import ImportSettings
+from rgwot.diagnostics import TimeChoice
 from rgwot.embedding.arrays import Spread, scales_differ
 from rgwot.features.importing import import_features
 from rgwot.features.store import open_store
@@ -24,7 +25,7 @@ SOUND: dict[str, Any] = {
     "steps_per_video": {"a": 6, "b": 5, "c": 3},
     "background": 0.5,
     "agreement": 0.6,
-    "time": {"chosen": 0.5, "agreement": 0.1, "concordance": 0.8},
+    "time": TimeChoice(chosen=0.5, agreement=0.1, concordance=0.8),
     "scales": 999.0,
     "samples": [11, 12, 13],
     "present": 6,
@@ -34,10 +35,7 @@ SOUND: dict[str, Any] = {
 def test_nothing_is_said_of_what_is_sound() -> None:
     assert doubts(**SOUND) == []
     assert doubts(6, {"a": 6}, 0.0) == []
-    assert (
-        doubts(6, {"a": 6}, 0.0, time={"chosen": 0.0, "why": "there is only one video, so the weight cannot be chosen"})
-        == []
-    )
+    assert doubts(6, {"a": 6}, 0.0, time=TimeChoice(chosen=0.0, why="there is only one video")) == []
 
 
 @pytest.mark.parametrize(
@@ -56,7 +54,7 @@ def test_nothing_is_said_of_what_is_sound() -> None:
         ({"agreement": 0.597}, "two seeds disagree: their adjusted Rand index is 0.59, expected 0.6"),
         ({"scales": 58900.0}, "scales of the channels differ by a factor of 58,900, expected less than 1,000"),
         (
-            {"time": {"chosen": 0.03, "agreement": 0.1, "concordance": 0.461, "kept": 0.9, "differ": 0.3}},
+            {"time": TimeChoice(chosen=0.03, agreement=0.1, concordance=0.461, kept=0.9, differ=0.3)},
             "two answers compete: decode.time: auto chose 0.03, 0.5 is supported almost equally (concordance 0.461, "
             "limit 0.47) and gives 30% of the samples another key step; compare decode.time=0.5",
         ),
@@ -114,8 +112,8 @@ def test_most_of_a_task_is_background(tmp_path: Path) -> None:
         content = dict(zip("abcd", task(generator, 0.1), strict=True))
         write_store(path, content, 2.0, background=[np.arange(60) % 20 < 20 * share] * 4)
         found = decode(path, tmp_path / f"{share}", Meanfield(K=3), 0)
-        assert "notes" not in found
-        said = [warning for warning in found["warnings"] if "background" in warning]
+        assert found.notes is None
+        said = [warning for warning in found.warnings if "background" in warning]
         assert said == (["75% of the samples, and thus most, are background"] if expected else [])
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from planted import recordings
 
+from rgwot.diagnostics import Diagnostics, LabelledFacts
 from rgwot.keysteps.ordering import KeySteps, counted
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Recording, learn, recordings_from_segments
@@ -95,8 +96,7 @@ def test_a_study_that_expects_a_procedure_is_told_what_differs_from_it(tmp_path:
     table = pd.DataFrame(rows, columns=["video", "start_s", "end_s", "key_step"])
     segments = {str(video): own.drop(columns="video").reset_index(drop=True) for video, own in table.groupby("video")}
     segments = counted(segments, {})
-    names = {str(step): name for step, name in NAMES.items()}
-    diagnostics = {"K": 4, "labelled": {"videos": ["v0"], "names": names}}
+    diagnostics = Diagnostics(K=4, labelled=LabelledFacts(videos=["v0"], names=NAMES))
     procedure = learn(recordings_from_segments(table))
     key_steps = KeySteps({"task": segments}, dict.fromkeys(segments, (1, 2, 3, 4)), procedure, diagnostics)
     tree = Tree(tmp_path / "results", "mine", "tea")
@@ -126,5 +126,5 @@ def test_a_study_that_expects_a_procedure_is_told_what_differs_from_it(tmp_path:
     }
     assert {video for video, _ in told_now} == {"v2"}
     # Without a name, nothing can be compared.
-    write_keysteps(folder, KeySteps({"task": segments}, key_steps.orders, procedure, {"K": 4}), expected)
+    write_keysteps(folder, KeySteps({"task": segments}, key_steps.orders, procedure, Diagnostics(K=4)), expected)
     assert any("name the key steps" in line for line in procedure_lines(folder))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rgwot.diagnostics import Diagnostics, ScopeFacts
 from rgwot.reporting.figures.bars import collapse_facts, degenerate_text
 from rgwot.reporting.figures.videos import TaskLabels, matched_steps, stretches
 from rgwot.runtime.errors import RgwotError
@@ -74,8 +75,8 @@ def test_the_first_annotated_videos_with_features_are_drawn() -> None:
 
 
 def test_collapse_is_told_as_the_decoder_recorded_it_and_counted() -> None:
-    facts = {"degenerate": True, "mean_pairwise_cosine": 0.999, "lambda_1": 0.123, "distinct_labels": 1}
-    told = collapse_facts({"video": {"videos": {"v": facts}}}, "v")
+    facts = ScopeFacts(degenerate=True, mean_pairwise_cosine=0.999, lambda_1=0.123, distinct_labels=1)
+    told = collapse_facts(Diagnostics(K=3, video=ScopeFacts(videos={"v": facts})), "v")
     assert told == (("1.00", "0.12", "–", "1", "degenerate"), True)
     assert degenerate_text([False, False]) == "none of the 2 clusterings drawn is degenerate"
     assert degenerate_text([True, False]) == "1 of the 2 clusterings drawn is degenerate"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ import pandas as pd
 import pytest
 from page_tree import Task, embedded_data
 
+from rgwot.diagnostics import Choices, Diagnostics, ScopeFacts, Split, TimeChoice
 from rgwot.evaluation.agreement import agreement
 from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.reporting.compare import MOST_RESULTS, Answer, compare, compare_pairs, parts, read_answer
@@ -70,21 +72,21 @@ def test_scores_of_synthetic_clips_are_not_left_alone(made: Task) -> None:
 
 
 def test_background_is_no_key_step() -> None:
-    task = {"distinct_labels": 8, "dominant_label_share": 0.46, "background_share": 0.46}
-    assert soundness({"K": 7, "task": task}) == {
+    task = ScopeFacts(distinct_labels=8, dominant_label_share=0.46, background_share=0.46)
+    assert soundness(Diagnostics(K=7, task=task)) == {
         "Collapsed": "no", "Key steps found": "7 of 7", "Background": "46 % of the frames",
     }  # fmt: skip
-    assert soundness({"K": 7, "task": {**task, "distinct_labels": 7, "background_share": 0.0}}) == {
+    assert soundness(Diagnostics(K=7, task=replace(task, distinct_labels=7, background_share=0.0))) == {
         "Collapsed": "no", "Key steps found": "7 of 7", "Largest key step": "46 % of the frames",
     }  # fmt: skip
 
 
 def test_a_collapse_has_its_cause_and_a_warning_on_a_setting_is_a_note() -> None:
-    diagnostics = {
-        "degenerate": True, "degenerate_cause": "decoder", "warnings": ["decode.time: only just", "another"],
-        "notes": ["one note"], "split": {"train": ["a"], "test": ["b", "c"]},
-        "videos_without_frames": ["d"], "video": {"degenerate_videos": ["a", "b"]},
-    }  # fmt: skip
+    diagnostics = Diagnostics(
+        K=7, degenerate=True, degenerate_cause="decoder", warnings=["decode.time: only just", "another"],
+        notes=["one note"], split=Split(train=["a"], test=["b", "c"]),
+        videos_without_frames=["d"], video=ScopeFacts(degenerate_videos=["a", "b"]),
+    )  # fmt: skip
     assert soundness(diagnostics) == {
         "Collapsed": "decoder", "Videos that collapse alone": "2", "Videos without frames": "1", "Held-out videos": "2",
         "Notes": "One note. decode.time: only just.",
@@ -95,16 +97,16 @@ def test_a_collapse_has_its_cause_and_a_warning_on_a_setting_is_a_note() -> None
     ("choice", "cell"),
     [
         (
-            {"chosen": 0.5, "agreement": 0.1, "concordance": 0.9},
+            TimeChoice(chosen=0.5, agreement=0.1, concordance=0.9),
             "50% (the orders of videos agree by 0.90 (1: the same, -1: opposite), "
             "and labels explain 10% of other videos)",
         ),
-        ({"chosen": 0.0, "why": "a <b>single</b> video"}, "0% (a <b>single</b> video)"),
+        (TimeChoice(chosen=0.0, why="a <b>single</b> video"), "0% (a <b>single</b> video)"),
         (None, None),
     ],
 )
-def test_a_weight_of_time_that_was_chosen_has_its_evidence(choice: dict[str, Any] | None, cell: str | None) -> None:
-    assert soundness({"choices": {"time": choice} if choice else {}}).get("Weight of time") == cell
+def test_a_weight_of_time_that_was_chosen_has_its_evidence(choice: TimeChoice | None, cell: str | None) -> None:
+    assert soundness(Diagnostics(K=7, choices=Choices(time=choice))).get("Weight of time") == cell
 
 
 def test_any_two_results_have_the_numbers_of_the_command(made: Task, page: Path) -> None:

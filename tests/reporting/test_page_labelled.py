@@ -56,8 +56,8 @@ def test_what_taught_is_not_scored_and_says_how_well_it_labels_itself(tmp_path: 
     task = make_task(tmp_path, NAMES[:4], taught=3)
     [facts] = embedded_data(task.page())["runs"]
     assert facts["score_file"] == ""
-    left_out = read_diagnostics(task.tree.at(paths.DIAGNOSTICS, RUN))["left_out"]
-    of_100 = f"About {100 * left_out['frames_right']:.0f} of 100 frames right"
+    left_out = read_diagnostics(task.tree.at(paths.DIAGNOSTICS, RUN)).left_out
+    of_100 = f"About {100 * left_out.frames_right:.0f} of 100 frames right"
     right = f"{of_100}: each of 3 annotated videos labelled by the other 2."
     assert facts["taught"].endswith(right)
     assert procedure_lines(task.tree.keysteps(RUN))[1] == right

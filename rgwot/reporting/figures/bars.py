@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rgwot import paths
+from rgwot.diagnostics import Diagnostics
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import PROTOCOLS, score
 from rgwot.paths import Tree
@@ -103,7 +105,7 @@ def _bars(shown: Shown, beside: str) -> tuple[str, list[_Bar]]:
     truth = read[0][1][video].truth["exact"]
     bars = [_Bar("ground truth", truth, ("", "", str(len(stretches(truth)))) if beside == "scores" else ())]
     for label, labelled, diagnostics in read:
-        prediction, K = labelled[video].prediction["video"], int(diagnostics["K"])
+        prediction, K = labelled[video].prediction["video"], diagnostics.K
         texts, degenerate = collapse_facts(diagnostics, video)
         if beside == "scores":
             both = (PROTOCOLS[name] for name in ("micro_video", "macro_video"))
@@ -113,17 +115,20 @@ def _bars(shown: Shown, beside: str) -> tuple[str, list[_Bar]]:
     return f"{task.task}, {labels.name(video)}", bars
 
 
-def collapse_facts(diagnostics: dict[str, Any], video: str) -> tuple[tuple[str, ...], bool]:
+def collapse_facts(diagnostics: Diagnostics, video: str) -> tuple[tuple[str, ...], bool]:
     """Return diagnostics of collapse for a video's clustering as text, and whether it counts as degenerate.
 
     Mean pairwise cosine of the embeddings, largest eigenvalue of their directions, mean membership entropy (1:
     uniform), distinct labels (methods 5.9); a dash stands for a value that the decoder lacks.
     """
-    facts = diagnostics["video"]["videos"][video]
-    keys = ("mean_pairwise_cosine", "lambda_1", "membership_entropy")
-    numbers = [f"{facts[key]:.2f}" if facts.get(key) is not None else "–" for key in keys]
-    degenerate = bool(facts["degenerate"])
-    return (*numbers, str(facts["distinct_labels"]), "degenerate" if degenerate else "not degenerate"), degenerate
+    scope = diagnostics.video
+    assert scope is not None
+    assert scope.videos is not None
+    facts = scope.videos[video]
+    measured = facts.mean_pairwise_cosine, facts.lambda_1, facts.membership_entropy
+    numbers = ["–" if value is None or math.isnan(value) else f"{value:.2f}" for value in measured]
+    degenerate = bool(facts.degenerate)
+    return (*numbers, str(facts.distinct_labels), "degenerate" if degenerate else "not degenerate"), degenerate
 
 
 def degenerate_text(degenerate: Sequence[bool]) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rgwot import paths
 from rgwot.config.experiments import family_of
 from rgwot.config.settings import EXECUTION
+from rgwot.diagnostics import Diagnostics
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import unit
 from rgwot.losses.settings import PROBLEM
@@ -121,7 +122,7 @@ class TaskLabels:
         """Return the annotated step of a video at some times (T,) in seconds, 0 where there is none."""
         return labels_at(self.annotations[self.annotations["video"] == video], times)
 
-    def labelled(self, task: Tree, run: Run) -> tuple[dict[str, LabelledVideo], dict[str, Any]]:
+    def labelled(self, task: Tree, run: Run) -> tuple[dict[str, LabelledVideo], Diagnostics]:
         """Return the labels of every scored video at every `STRIDE`-th frame, and the diagnostics of the run."""
         from rgwot.evaluation.evaluate import label_videos
         from rgwot.records import read_diagnostics, read_segments

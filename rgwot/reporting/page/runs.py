@@ -17,6 +17,7 @@ from rgwot.columns import TERMS
 from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.datasets.names import stem_of
+from rgwot.diagnostics import Diagnostics, LeftOutFacts, ScopeFacts
 from rgwot.keysteps.decode import NAMED
 from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.ordering import first_order, rank_procedures
@@ -45,7 +46,7 @@ from rgwot.procedure.learning import OPTIONAL_BELOW
 from rgwot.records import read_diagnostics, read_history, read_procedures, read_segments
 from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.named import expected_file, named
-from rgwot.reporting.names import RunNames, label_names, lost_names, match_to_steps, names_of, result_id
+from rgwot.reporting.names import RunNames, lost_names, match_to_steps, names_of, result_id
 from rgwot.reporting.page.data import Curve, RunFacts, Video
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import read_deviation_list, read_expected, read_procedure
@@ -122,13 +123,13 @@ def read_run(
     procedures = read_procedures(tree.at(paths.PROCEDURES, run))
     segments_here = segments[segments["scope"] == "task"]
     result = result_id(segments)
-    taught = list(diagnostics.get("labelled", {}).get("videos", []))
+    taught = list(diagnostics.taught)
     typed, lost = names_of(names, str(run), segments)
     view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", answer_kind(run)
     annotated = dict(zip(annotations["key_step"], annotations["name"], strict=True))
-    labels = annotated if kind == ANNOTATED else label_names(diagnostics)
+    labels = annotated if kind == ANNOTATED else diagnostics.names
     names_here = labels | typed
-    warnings = diagnostics.get("warnings", [])
+    warnings = diagnostics.warnings or []
     learned: tuple[Procedure, Sequence[Deviation]] | None = None
     own: Sequence[str] = ()
     if kind != "trivial":
@@ -141,7 +142,7 @@ def read_run(
             # Key steps of one name stay apart here, as on the rest of the page, but for what is expected.
             told = named(segments_here, names_here, None, found, read_expected(path))
             learned, own = (procedure, told.deviations), told.own
-    edits = diagnostics.get("second_reading")
+    edits = diagnostics.second_reading
     blind = edits is not None and tells_nothing(edits)
     if edits is not None and (sentence := edits_sentence(edits)):
         own = [*own, sentence]
@@ -154,17 +155,17 @@ def read_run(
         id=str(run),
         **asdict(run),
         kind=kind,
-        K=diagnostics.get("K"),
+        K=diagnostics.K,
         steps=sorted({int(step) for step in segments_here["key_step"]} - {0}),
         result=result,
         names=_keyed(names_here),
         labels=_keyed(labels),
         match={str(step): to for step, to in matched.items()},
         given=taught,
-        taught=_taught(taught, diagnostics.get("left_out")) if taught else "",
+        taught=_taught(taught, diagnostics.left_out) if taught else "",
         lost=lost_names(str(run), lost) if lost else "",
-        collapsed=_COLLAPSED.get(str(diagnostics.get("degenerate_cause")), "Collapsed: there is only one key step.")
-        if diagnostics.get("degenerate")
+        collapsed=_COLLAPSED.get(str(diagnostics.degenerate_cause), "Collapsed: there is only one key step.")
+        if diagnostics.degenerate
         else "",
         soundness=soundness(diagnostics) if kind in ("trained", "untrained") else {},
         # Warnings about settings are among the cells of `soundness`.
@@ -182,15 +183,14 @@ def read_run(
     return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings, every, own, number, blind)
 
 
-def about_number(tree: Tree, run: Run, diagnostics: Mapping[str, Any]) -> tuple[str, str]:
+def about_number(tree: Tree, run: Run, diagnostics: Diagnostics) -> tuple[str, str]:
     """Return a sentence on who chose the number of key steps, and the command for another one with its cost."""
-    if not isinstance(K := diagnostics.get("K"), int):
-        return "", ""
+    K = diagnostics.K
     default = K == Numbered().K and number_in(run.decoder) is None
     chosen = f"{K} key steps is the default" if default else f"{K} key steps were asked for"
     other = paths.at(paths.SEGMENTS, tree.results, dataset=tree.dataset, task=tree.task,
                      **{**asdict(run), "decoder": with_number(run.decoder, K + 1)})  # fmt: skip
-    seconds = diagnostics.get("decoding_cpu_s")
+    seconds = diagnostics.decoding_cpu_s
     cost = "" if seconds is None else f" (about {length_in_words(seconds)} of one core)"
     return (
         f"{chosen}; the videos do not say how many (see How many?).",
@@ -219,24 +219,24 @@ def with_number(decoder: str, K: int) -> str:
     return f"{name}@{','.join(sorted([*others, f'K={K}']))}"
 
 
-def _order_alone(diagnostics: Mapping[str, Any]) -> list[str]:
+def _order_alone(diagnostics: Diagnostics) -> list[str]:
     """Return a warning if equal segments explain the features nearly as well as the result."""
-    share = diagnostics.get("task", {}).get("equal_segments") or 0.0
+    share = (diagnostics.task.equal_segments if diagnostics.task else None) or 0.0
     if share < ORDER_ALONE:
         return []
     return [
-        f"Cutting every video into {diagnostics['K']} equal parts explains the features {share:.0%} as well "
+        f"Cutting every video into {diagnostics.K} equal parts explains the features {share:.0%} as well "
         "as this result, so these key steps may be little more than equal parts."
     ]
 
 
-def _can_be_scored(videos: pd.DataFrame, diagnostics: Mapping[str, Any]) -> bool:
+def _can_be_scored(videos: pd.DataFrame, diagnostics: Diagnostics) -> bool:
     """Return whether an annotated video of the manifest did not teach the result, as `score_task` demands."""
-    scored = set(videos.loc[videos["status"] == "ok", "video"]) - set(diagnostics.get("labelled", {}).get("videos", []))
-    return bool(scored & set(diagnostics["split"]["test"]) if "split" in diagnostics else scored)
+    scored = set(videos.loc[videos["status"] == "ok", "video"]) - set(diagnostics.taught)
+    return bool(scored if diagnostics.split is None else scored & set(diagnostics.split.test))
 
 
-def _taught(videos: Sequence[str], left_out: Mapping[str, Any] | None) -> str:
+def _taught(videos: Sequence[str], left_out: LeftOutFacts | None) -> str:
     """Return sentences on the annotated videos that a result learned from, and on how well these label each other."""
     number = f"{len(videos)} annotated video{'s' if len(videos) > 1 else ''}"
     named = f": {join_words([stem_of(video) for video in videos])}" if len(videos) <= NAMED else ""
@@ -308,43 +308,43 @@ def read_curves(tree: Tree, runs: Sequence[Run]) -> list[Curve]:
     return curves
 
 
-def soundness(diagnostics: Mapping[str, Any]) -> dict[str, str]:
+def soundness(diagnostics: Diagnostics) -> dict[str, str]:
     """Return cells on ``diagnostics.json`` of a run by their headings, without the empty ones."""
-    task, K = diagnostics.get("task") or {}, diagnostics.get("K")
-    labels, background = task.get("distinct_labels"), task.get("background_share") or 0.0
-    cause = diagnostics.get("degenerate_cause") or "one key step"
-    largest, variance = task.get("dominant_label_share"), task.get("relative_variance")
-    warnings = (warning for warning in diagnostics.get("warnings", []) if warning.startswith("decode."))
+    task, alone = diagnostics.task or ScopeFacts(), diagnostics.video or ScopeFacts()
+    labels, background = task.distinct_labels, task.background_share or 0.0
+    cause = diagnostics.degenerate_cause or "one key step"
+    largest, variance = task.dominant_label_share, task.relative_variance
+    warnings = (warning for warning in diagnostics.warnings or () if warning.startswith("decode."))
     cells = {
-        "Collapsed": str(cause) if diagnostics.get("degenerate") else "no",
-        "Key steps found": "" if labels is None else f"{labels - (background > 0)} of {K}",
+        "Collapsed": cause if diagnostics.degenerate else "no",
+        "Key steps found": "" if labels is None else f"{labels - (background > 0)} of {diagnostics.K}",
         # The largest label may be the background.
-        "Largest key step": "" if largest in (None, background) else f"{100 * largest:.0f} % of the frames",
+        "Largest key step": "" if largest is None or largest == background else f"{100 * largest:.0f} % of the frames",
         "Background": f"{100 * background:.0f} % of the frames" if background else "",
         "Spread of embeddings": "" if variance is None else f"{variance:.2g} (0: all frames alike, 1: no common part)",
-        "Videos that collapse alone": str(len((diagnostics.get("video") or {}).get("degenerate_videos") or "") or ""),
-        "Videos without frames": str(len(diagnostics.get("videos_without_frames") or "") or ""),
-        "Held-out videos": str(len((diagnostics.get("split") or {}).get("test", "")) or ""),
+        "Videos that collapse alone": str(len(alone.degenerate_videos or ()) or ""),
+        "Videos without frames": str(len(diagnostics.videos_without_frames) or ""),
+        "Held-out videos": str(len(diagnostics.split.test if diagnostics.split else ()) or ""),
         "Weight of time": _weight_of_time(diagnostics),
-        "Notes": " ".join(map(as_sentence, [*diagnostics.get("notes", []), *warnings])),
+        "Notes": " ".join(map(as_sentence, [*(diagnostics.notes or ()), *warnings])),
     }
     return {heading: cell for heading, cell in cells.items() if cell}
 
 
-def _weight_of_time(diagnostics: Mapping[str, Any]) -> str:
+def _weight_of_time(diagnostics: Diagnostics) -> str:
     """Return the weight of time that was chosen from the data and why, or an empty text if it was set."""
-    choice = (diagnostics.get("choices") or {}).get("time")
-    if not choice:
+    choice = diagnostics.choices.time if diagnostics.choices else None
+    if choice is None:
         return ""
-    measured = (
-        f"the orders of videos agree by {choice['concordance']:.2f} (1: the same, -1: opposite), and labels explain "
-        f"{choice['agreement']:.0%} of other videos"
-        if "agreement" in choice
-        else ""
-    )
-    if "kept" in choice:
-        measured += f", {choice['kept']:.0%} of that with common time"
-    return f"{choice['chosen']:.0%} ({choice.get('why', measured)})"
+    reason = choice.why or ""
+    if choice.agreement is not None:
+        reason = (
+            f"the orders of videos agree by {choice.concordance:.2f} (1: the same, -1: opposite), and labels explain "
+            f"{choice.agreement:.0%} of other videos"
+        )
+    if choice.kept is not None:
+        reason += f", {choice.kept:.0%} of that with common time"
+    return f"{choice.chosen:.0%} ({reason})"
 
 
 def as_sentence(note: str) -> str:

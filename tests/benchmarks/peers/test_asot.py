@@ -51,14 +51,14 @@ def test_steps_in_any_order_are_found_together_and_in_new_videos(name: str) -> N
     assert same_partition(truth, made.labels)
     facts = made.facts[name]
     # The alignment loss may rise: its plans sharpen with the embedding.
-    assert name == "vasot" or facts["loss_last"] < facts["loss_first"]
+    assert name == "vasot" or facts.loss_last < facts.loss_first
     predict = predict_by(name, made, 4, {})
     swapped = Frames(np.concatenate([frames.x[96:144], frames.x[:48]]), (48, 48), 2.0)
     np.testing.assert_array_equal(predict(swapped).labels, np.r_[made.labels[96:144], made.labels[:48]])
     if name in BOTH:
-        assert facts["key_steps"] == 4
-        assert sum(facts["shares"]) == pytest.approx(1)
-        assert 0 <= facts["residual"] < 1
+        assert facts.key_steps == 4
+        assert sum(facts.shares) == pytest.approx(1)
+        assert 0 <= facts.residual < 1
         np.testing.assert_allclose(made.memberships.sum(axis=1), 1, atol=1e-9)
 
 
@@ -288,7 +288,7 @@ def test_awkward_videos_are_labelled(name: str, K: int, x: np.ndarray) -> None:
         frames = Frames(np.tile(x, (len(lengths), 1)), lengths, 2.0)
         made = decode_by(name, frames, K, quick(), np.random.default_rng(0))
         assert 0 <= made.labels.min() <= made.labels.max() < K
-        assert all(math.isfinite(made.facts[name].get(key, 0)) for key in ("loss_first", "loss_last", "residual"))
+        assert all(math.isfinite(getattr(made.facts[name], key, 0)) for key in ("loss_first", "loss_last", "residual"))
         if name in BOTH:
             assert np.isfinite(made.memberships).all()
             assert made.memberships.shape == (len(frames.x), K)

@@ -70,8 +70,8 @@ def test_steps_in_any_order_and_again_are_found_in_noise() -> None:
     x = centres[truth] + 1.0 * rng.normal(size=(len(truth), 32))
     decoded = decode_by("semimarkov", Frames(x, (80,) * 4, 2.0), 4, {}, rng)
     assert len(set(zip(truth.tolist(), decoded.labels.tolist(), strict=True))) == 4
-    assert decoded.facts["semimarkov"]["converged"]
-    np.testing.assert_allclose(sorted(decoded.facts["semimarkov"]["mean_durations_s"]), [10.0] * 4)
+    assert decoded.facts["semimarkov"].converged
+    np.testing.assert_allclose(sorted(decoded.facts["semimarkov"].mean_durations_s), [10.0] * 4)
     predict = predict_by("semimarkov", decoded, 4, {})
     np.testing.assert_array_equal(predict(Frames(x[80:160], (80,), 2.0)).labels, decoded.labels[80:160])
 

@@ -11,7 +11,7 @@ export function startComparison() {
   const several = DATA.runs.length > 1;
   byId("compare-controls").hidden = !several;
   if (!several) return;
-  for (const [id, chosen] of [["compare-a", 0], ["compare-b", differentFrom(0)]]) {
+  for (const [id, chosen] of /** @type {const} */ ([["compare-a", 0], ["compare-b", differentFrom(0)]])) {
     offer(byId(id), DATA.runs.map((_, run) => [run, runTitle(run)]));
     byId(id).value = String(chosen);
     byId(id).addEventListener("change", drawComparison);

@@ -1,9 +1,16 @@
 // Making elements, storing text in the browser and downloading files. No text becomes markup: elements are made one by
 // one, and texts are set as text.
 
+/** The element of the template with this id; the template says of which kind it is.
+ * @type {(id: string) => any} */
 export const byId = (id) => document.getElementById(id);
 
-/** Make an element; `properties` are DOM properties, `data` its data-, `aria` its aria- attributes. */
+/** Make an element; `properties` are DOM properties, `data` its data-, `aria` its aria- attributes.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, any>} properties
+ * @param {...any} children
+ * @returns {HTMLElementTagNameMap[Tag]} */
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   const { data = {}, aria = {}, role, ...rest } = properties;

@@ -309,7 +309,8 @@ function editedTarget(event) {
   return target && target.run === state.run && target.segment ? target : null;
 }
 
-/** Choose the segment of a target; without a pointer its middle is the time. */
+/** Choose the segment of a target; without a pointer its middle is the time.
+ * @param {{ at: number, seconds: number, run: number, segment?: any }} target */
 function chooseTarget({ at, segment, seconds }, pointed) {
   choose(at, pointed && !isMark(segment) ? ms(seconds) : ms((segment[0] + segment[1]) / 2));
   if (state.chosen) halt(state.chosen);

@@ -28,7 +28,7 @@ const tellLabel = (text) => { byId("label-status").textContent = text; };
 
 /** A clock that runs like a player, for features without a video. */
 function clockOf(video, seconds) {
-  const element = Object.assign(new EventTarget(), { currentTime: seconds, playbackRate: 1, paused: true, ended: false });
+  const element = /** @type {any} */ (Object.assign(new EventTarget(), { currentTime: seconds, playbackRate: 1, paused: true, ended: false }));
   let timer = 0;
   element.pause = () => { clearInterval(timer); element.paused = true; element.dispatchEvent(new Event("pause")); };
   element.play = async () => {
@@ -86,7 +86,7 @@ function give(name) {
 }
 
 function drawLabelling() {
-  const videos = DATA.videos.map((video, at) => [video, at]).filter(([{ status }]) => status !== "skipped");
+  const videos = DATA.videos.map((video, at) => /** @type {const} */ ([video, at])).filter(([{ status }]) => status !== "skipped");
   offer(byId("label-video"), videos.map(([{ name }, at]) => [at, `${name}${labelsOf(at).length ? " (labelled)" : ""}`]));
   if (!stage) {
     const first = videos.find(([, at]) => !labelsOf(at).length) || videos[0];

@@ -47,7 +47,7 @@ export function undo(redo = false) {
 export function textOf(video) {
   const { duration, start } = DATA.videos[video];
   const late = Math.round(1000 * start);
-  const rows = [...labelsOf(video)].sort((a, b) => isMark(a) - isMark(b) || a[0] - b[0]).map(([from, to, name]) => [from + late, to + late, name]);
+  const rows = [...labelsOf(video)].sort((a, b) => Number(isMark(a)) - Number(isMark(b)) || a[0] - b[0]).map(([from, to, name]) => [from + late, to + late, name]);
   const lines = annotationLines(rows, Math.floor(1000 * duration) + late, csvField);
   return lines.length ? ["start_s,end_s,label", ...lines, ""].join("\n") : null;
 }

@@ -43,13 +43,16 @@ export function dye(element, look) {
   element.dataset.look = look.join(" ");
 }
 
-/** A small coloured label; in a list, its tag is li. */
+/** A small coloured label; in a list, its tag is li.
+ * @param {"span" | "li"} [tag] */
 export function label(look, text, tag = "span") {
   const made = make(tag, { className: "chip" }, make("span", { textContent: text }));
   dye(made, look);
   return made;
 }
 
+/** The label of a key step of a result.
+ * @type {(run: number, step: number, text?: string, tag?: "span" | "li") => HTMLElement} */
 export const chip = (run, step, text = labelOf(run, step), tag = "span") => label(lookOf(run, step), text, tag);
 /** An order of steps as a list of labels. */
 export const chips = (run, order) => make("ol", { className: "chips" }, ...order.map((step) => chip(run, step, labelOf(run, step), "li")));

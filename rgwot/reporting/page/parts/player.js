@@ -20,6 +20,7 @@ export const sourceOf = (video) => {
 /**
  * Open a video at a time: its element, the `origin`, by which the clock of the file is ahead, and whether that is known
  * (`begun`). Times count from the first frame, which is shown before it plays, wherever the file's own clock starts.
+ * @param {(reason: string) => void} failed
  */
 export function opened(video, seconds, play, failed = () => {}) {
   const element = make("video", { controls: true, preload: "auto", muted: false, playsInline: true });

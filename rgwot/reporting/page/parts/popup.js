@@ -48,7 +48,7 @@ function settleBeside(element, others) {
   const [right, bottom] = [window.innerWidth - width - 4, window.innerHeight - height - 4];
   const sides = [[own.left, own.bottom + 6], [own.left, own.top - height - 6], [own.right + 6, own.top], [own.left - width - 6, own.top], [right, bottom], [4, bottom]]
     .map(([left, top]) => [Math.max(4, Math.min(left, right)), Math.max(4, Math.min(top, bottom))]);
-  const common = ([left, top], box) => Math.max(0, Math.min(left + width, box.right) - Math.max(left, box.left)) * Math.max(0, Math.min(top + height, box.bottom) - Math.max(top, box.top));
+  const common = (/** @type {number[]} */ [left, top], box) => Math.max(0, Math.min(left + width, box.right) - Math.max(left, box.left)) * Math.max(0, Math.min(top + height, box.bottom) - Math.max(top, box.top));
   const boxes = others.map((other) => other.getBoundingClientRect());
   // The card itself is in the way of its own tip, too.
   const covered = sides.map((side) => boxes.reduce((sum, box) => sum + common(side, box), 2 * common(side, own)));

@@ -67,7 +67,8 @@ export function stepNumbers(steps, videos) {
   return numbers;
 }
 
-/** The times of the marks below an axis, at most `most` of them, and their distance, in seconds. */
+/** The distance and the times of the marks below an axis, at most `most` of them, in seconds.
+ * @returns {[number, number[]]} */
 export function tickTimes(duration, most) {
   const step = TICKS.find((size) => duration / size <= most) || 7200;
   return [step, Array.from({ length: Math.floor((0.97 * duration) / step) + 1 }, (_, n) => n * step)];
@@ -100,12 +101,14 @@ export function budgetLines(videos, steps, nameOfStep, field) {
   return ["video,key_step,name,occurrences,seconds,share", ...lines, ""];
 }
 
+/** Whether a segment [start, end, step] is a mark.
+ * @param {any[]} segment */
 export const isMark = ([start, end]) => start === end;
 
 /** Put a mark at a time, in place of one that is there, and of the mark at `index`. */
 export const putMark = (rows, time, step, index = -1) => [
   ...rows.filter((row, n) => n !== index && !(isMark(row) && row[0] === time)), [time, time, step],
-].sort((a, b) => isMark(a) - isMark(b) || a[0] - b[0]);
+].sort((a, b) => Number(isMark(a)) - Number(isMark(b)) || a[0] - b[0]);
 
 /** The index of the segment at a time, -1 if there is none. */
 export const indexAt = (segments, time) => segments.findLastIndex(([start, end]) => start <= time && time < end);

@@ -153,7 +153,7 @@ document.addEventListener("keydown", (event) => {
 window.addEventListener("scroll", hidePopup, { passive: true });
 /** Trivial results are compared under Scores alone, unless there are no others. */
 function offerRuns() {
-  const all = DATA.runs.map((facts, run) => [facts, run]);
+  const all = DATA.runs.map((facts, run) => /** @type {const} */ ([facts, run]));
   const worth = all.filter(([{ kind }]) => kind !== "trivial");
   offer(byId("run"), (worth.length ? worth : all).map(([facts, run]) => [run, `${runTitle(run)}${facts.collapsed ? " (collapsed)" : ""}`]));
 }

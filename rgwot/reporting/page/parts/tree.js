@@ -90,7 +90,7 @@ function showCut() {
   byId("cut-at").textContent = String(K);
   // Half-way between the merge that leaves K clusters and the next merge; for the extreme K, near the edge of the drawing.
   const x = n > 1 ? Math.max(4, Math.min(996, (1000 * (K - 1.5)) / (n - 1))) : 500;
-  for (const side of ["x1", "x2"]) byId("cut-line").setAttribute(side, x);
+  for (const side of ["x1", "x2"]) byId("cut-line").setAttribute(side, String(x));
   [...byId("leaves").children].forEach((row, leaf) => row.firstElementChild.replaceWith(label(lookOfCut(steps[leaf]), String(steps[leaf]))));
   for (const bar of byId("cut-bars").querySelectorAll(".bar")) {
     const video = DATA.videos[Number(bar.dataset.video)];

@@ -26,7 +26,7 @@ const near = new IntersectionObserver((entries) => {
 }, { rootMargin: "100% 0px" });
 
 export function makeCards() {
-  const usable = DATA.videos.map((video, at) => [video, at]).filter(([video]) => video.status !== "skipped");
+  const usable = DATA.videos.map((video, at) => /** @type {const} */ ([video, at])).filter(([video]) => video.status !== "skipped");
   cards.replaceChildren(...usable.map(([video, at]) => make(
     "article", { className: "card", data: { video: String(at) }, aria: { label: video.name } },
     heading(at),
@@ -215,6 +215,7 @@ export function targetOf(element, clientX = null) {
   return { at, seconds, run, segment };
 }
 
+/** @param {{ at: number, seconds: number, run: number, segment?: any }} target */
 function describe({ at, seconds, run, segment }) {
   const video = DATA.videos[at];
   const lines = [];

@@ -1,0 +1,27 @@
+// What the page asks of elements that it made itself or that its template has, whose kinds TypeScript cannot know: those
+// of querySelector, of an event's target, and the details of events that the page sends.
+
+interface EventTarget {
+  closest(selectors: string): any;
+  readonly matches: any;
+  getBoundingClientRect(): DOMRect;
+  append(...nodes: (Node | string)[]): void;
+  readonly dataset: DOMStringMap;
+}
+
+interface Element {
+  hidden: any;
+  title: string;
+  tabIndex: number;
+  open: boolean;
+  readonly dataset: DOMStringMap;
+  get style(): CSSStyleDeclaration;
+  set style(cssText: string);
+  readonly offsetHeight: number;
+  focus(options?: FocusOptions): void;
+}
+
+interface Event {
+  readonly detail: any;
+  readonly key: any;
+}
