@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rgwot.columns import readable
 from rgwot.embedding.arrays import scales_differ
 from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
+from rgwot.embedding.values import on_lengths
 from rgwot.keysteps import collapse
 from rgwot.keysteps.evidence import appearance, usual_samples, without_lookalikes
 from rgwot.keysteps.extended import (
@@ -112,36 +113,6 @@ def doubts(
             f"{seeds_differ('two seeds', agreement)}; compare them (seeds: [0, 1] in config.yaml, seed=1 in Python)"
         )
     return [text for text in (*warnings, _of_time(time or {}), scales_differ(scales or 1.0)) if text]
-
-
-UNUSUAL = 3.0
-"""A recording is named if it is this many times as long as the median, or if the median is this many times as long."""
-
-
-def unusual_lengths(durations_s: Mapping[str, float]) -> list[str]:
-    """Return warnings that name the recordings far longer or shorter than the median of at least four, by seconds.
-
-    >>> unusual_lengths({"a": 60.0, "b": 64.0, "c": 66.0, "d": 264.0})
-    ['1 of 4 videos is far longer than the others (median 65 s): d 264 s; check that it shows the task alone']
-    """
-    if len(durations_s) < 4:
-        return []
-    usual, found = float(np.median(list(durations_s.values()))), []
-    for word in ("longer", "shorter"):
-        named = [
-            f"{readable(video)} {seconds:.3g} s"
-            for video, seconds in durations_s.items()
-            if (seconds >= UNUSUAL * usual if word == "longer" else UNUSUAL * seconds <= usual)
-        ]
-        if named:
-            more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
-            one = len(named) == 1
-            found.append(
-                f"{len(named)} of {len(durations_s)} videos {'is' if one else 'are'} far {word} than the others "
-                f"(median {usual:.3g} s): {', '.join(named[:NAMED])}{more}; check that "
-                f"{'it shows' if one else 'they show'} the {'task alone' if word == 'longer' else 'whole task'}"
-            )
-    return found
 
 
 def seeds_differ(who: str, agreement: float) -> str:
@@ -320,7 +291,7 @@ def _diagnostics(
         lengths,
         len(set(np.concatenate(list(steps.values())).tolist()) - {0}) if labels_given is None else None,
     )
-    warnings += unusual_lengths({name: video.duration_s for name, video in task.videos.items()})
+    warnings += on_lengths({name: video.duration_s for name, video in task.videos.items()})
     if "instead_of" in facts.get("graph_cut", {}):
         warnings.append(INSTEAD)
     videos = collapse.combine([one.cause for name, one in single.items() if not task.held_out or name in task.held_out])
