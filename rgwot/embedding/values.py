@@ -251,9 +251,9 @@ def unlikely_lengths(lengths_s: Collection[float]) -> str:
     return f"recordings last {last}; expected seconds; are the times, or the rate, in another unit?"
 
 
-def usual_length(lengths_s: Collection[float]) -> float:
-    """Return the median length of recordings in seconds, or NaN if there are too few to know it."""
-    return float(np.median(list(lengths_s))) if len(lengths_s) >= FEWEST_LENGTHS else float("nan")
+def usual_length(lengths: Collection[float]) -> float:
+    """Return the median length of recordings, or NaN if there are too few to know it."""
+    return float(np.median(list(lengths))) if len(lengths) >= FEWEST_LENGTHS else float("nan")
 
 
 def unusual_lengths(lengths_s: Mapping[str, float], usual_s: float) -> dict[str, str]:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from rgwot.columns import readable
 from rgwot.embedding.arrays import scales_differ
-from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
-from rgwot.embedding.values import on_lengths
+from rgwot.embedding.interface import USUAL, EmbeddedTask, EmbeddedVideo
+from rgwot.embedding.pace import at_usual_pace, nearest_of
+from rgwot.embedding.values import on_lengths, usual_length
 from rgwot.keysteps import collapse
 from rgwot.keysteps.evidence import appearance, usual_samples, without_lookalikes
 from rgwot.keysteps.extended import (
@@ -199,17 +200,20 @@ def find_key_steps(
     with threadpool_limits(limits=1):
         # Decoders without a mean field choose the weight of time by the usual one.
         chain = decoder if isinstance(decoder, Meanfield) else getattr(decoder, "meanfield", MeanfieldSettings())
-        time, common, choices = _time(task, K, share, chain, seed)
+        lengths = [len(video.time_s) for video in task.part(held_out=False).values()]
+        pace = usual_length(lengths) if decoder.AT_PACE else float("nan")
+        time, common, choices = _time(task, K, share, chain, seed, pace)
         run, by_itself = extended(run_by, time, surplus, common), extended(run_by, time, surplus)
         # A seed that neither the task nor any video uses.
         other = np.random.default_rng([seed, 2]) if not decoder.SLOW and labels_given is None else None
-        clusters = _cluster_task(task, run, K, generator_for(seed), other)
+        clusters = _cluster_task(task, run, K, generator_for(seed), other, pace)
         if task.held_out:
             if not decoder.RESTORE or clusters.learned is None:
                 raise RgwotError(
                     f"decoder {decoder.NAME!r}: cannot label held-out videos; choose another decoder or data.split=all"
                 )
-            clusters = _with_held_out(task, clusters, K, restored(decoder.restored, clusters.learned, K, time, surplus))
+            predict = restored(decoder.restored, clusters.learned, K, time, surplus)
+            clusters = _with_held_out(task, clusters, K, predict, pace)
         evidence, others = _evidence(task, clusters, K) if labels_given is None else (clusters.labels, [])
         numbers = np.arange(K)
         if labels_given is None:
@@ -244,7 +248,9 @@ def find_key_steps(
     segments["task"] = counted(segments["task"], usual, segments_of_evidence, annotated)
     alternatives = [counted(other, usual, annotated=annotated) for other in others_cleaned]
     procedure = procedure_of(segments["task"], learner, task.held_out, usual)
-    learned = None if clusters.learned is None else {**clusters.learned, NUMBERS: numbers}
+    learned = None
+    if clusters.learned is not None:
+        learned = {**clusters.learned, NUMBERS: numbers, **({USUAL: np.array(pace)} if decoder.AT_PACE else {})}
     probabilities = None
     if clusters.probabilities is not None:
         columns = np.argsort([0, *(1 + numbers)])
@@ -380,8 +386,33 @@ class Labelling:
         return facts | self.decoded.facts
 
 
-def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int, decoder: Predict) -> Labelling:
+def _seen(video: EmbeddedVideo, usual: float) -> NDArray[np.bool_]:
+    """Return the samples (T,) of a video that a decoder sees: those that are not background, at the usual pace."""
+    seen = np.ones(len(video.time_s), dtype=bool) if video.background is None else ~video.background
+    chosen = at_usual_pace(video.embedding, usual)
+    if chosen is None or not seen[chosen].any():
+        return seen
+    paced = np.zeros(len(seen), dtype=bool) if video.marked is None else video.marked.copy()
+    paced[chosen] = True
+    return seen & paced
+
+
+def _followed(video: EmbeddedVideo, seen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return for each sample of a video the one whose label it gets: the nearest seen one, or itself if background."""
+    rows, T = np.flatnonzero(seen), len(seen)
+    if not len(rows):
+        return np.arange(T)
+    nearest = rows[nearest_of(rows, T)]
+    return nearest if video.background is None else np.where(video.background, np.arange(T), nearest)
+
+
+def labelling_of(
+    videos: Collection[EmbeddedVideo], features_fps: float, K: int, decoder: Predict, usual: float = float("nan")
+) -> Labelling:
     """Label samples by a decoder, which sees only those that are not background.
+
+    Of videos that are far longer than the ``usual`` number of samples it sees some, and labels of others follow from
+    the nearest of these (`rgwot.embedding.pace`).
 
     Raises
     ------
@@ -389,9 +420,7 @@ def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int,
         If there is not one label per sample, or a label is not a cluster.
     """
     x = np.concatenate([video.embedding for video in videos])
-    sampled = [
-        np.ones(len(video.time_s), dtype=bool) if video.background is None else ~video.background for video in videos
-    ]
+    sampled = [_seen(video, usual) for video in videos]
     rows = np.concatenate(sampled)
     labels = np.full(len(x), NO_CLUSTER, dtype=np.int64)
     decoded = Decoded(labels[rows])
@@ -403,7 +432,8 @@ def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int,
         labels_given = None
         if any(video.given is not None for video in videos):
             labels_of_videos = [np.full(len(v.time_s), UNKNOWN) if v.given is None else v.given for v in videos]
-            labels_given = np.concatenate(labels_of_videos)[rows]
+            every_given = np.concatenate(labels_of_videos)
+            labels_given = every_given[rows]
         marked = None
         if any(video.marked is not None for video in videos):
             marks = [np.zeros(len(v.time_s), dtype=bool) if v.marked is None else v.marked for v in videos]
@@ -427,8 +457,17 @@ def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int,
         labels[rows] = cluster_labels
     members = np.full((len(decoded.members), len(x)), NO_CLUSTER, dtype=np.int64)
     members[:, rows] = decoded.members if len(members) else 0
+    probabilities = _probabilities(decoded.memberships, rows, K)
+    if not rows.all():
+        borders = np.cumsum([0, *(len(seen) for seen in sampled)])
+        each = zip(videos, sampled, borders, strict=False)
+        follows = np.concatenate([first + _followed(video, seen) for video, seen, first in each])
+        labels, members = labels[follows], members[:, follows]
+        probabilities = None if probabilities is None else probabilities[follows]
+        if labels_given is not None:
+            labels = np.where(rows | (every_given == UNKNOWN), labels, every_given)
     cause = collapse.diagnose(x, labels, K, decoded.memberships)
-    return Labelling(x, labels, decoded, cause, tuple(members), _probabilities(decoded.memberships, rows, K))
+    return Labelling(x, labels, decoded, cause, tuple(members), probabilities)
 
 
 def _probabilities(
@@ -465,7 +504,12 @@ def _seeded(decode: Decode, K: int, generator: np.random.Generator) -> Predict:
 
 
 def _cluster_task(
-    task: EmbeddedTask, decode: Decode, K: int, generator: np.random.Generator, other: np.random.Generator | None
+    task: EmbeddedTask,
+    decode: Decode,
+    K: int,
+    generator: np.random.Generator,
+    other: np.random.Generator | None,
+    usual: float,
 ) -> _Clusters:
     """Cluster the videos that are not held out.
 
@@ -473,12 +517,12 @@ def _cluster_task(
     returns two labellings to compare (`Decoded.twice`).
     """
     training = task.part(held_out=False)
-    labelling = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, generator))
+    labelling = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, generator), usual)
     labels, facts = split_by_video(training, labelling.labels), labelling.facts()
     facts["second_seed"] = None
     twice = labelling.decoded.twice
     if twice is None and other is not None:
-        again = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, other))
+        again = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, other), usual)
         twice = labelling.labels, again.labels
     if twice is not None:
         from sklearn.metrics import adjusted_rand_score
@@ -492,10 +536,10 @@ def _cluster_task(
     return _Clusters(labels, members, labelling.cause, facts, labelling.decoded.learned, shares)
 
 
-def _with_held_out(task: EmbeddedTask, clusters: _Clusters, K: int, predict: Predict) -> _Clusters:
+def _with_held_out(task: EmbeddedTask, clusters: _Clusters, K: int, predict: Predict, usual: float) -> _Clusters:
     """Label the held-out videos by the rule that was learned from the others."""
     new = task.part(held_out=True)
-    applied = labelling_of(new.values(), task.features_fps, K, predict)
+    applied = labelling_of(new.values(), task.features_fps, K, predict, usual)
     whole = collapse.combine([clusters.cause, applied.cause])
     return replace(
         clusters,
@@ -566,14 +610,15 @@ def split_by_video(videos: Mapping[str, EmbeddedVideo], labels: NDArray[Any]) ->
 
 
 def _time(
-    task: EmbeddedTask, K: int, share: float | str, chain: MeanfieldSettings, seed: int
+    task: EmbeddedTask, K: int, share: float | str, chain: MeanfieldSettings, seed: int, usual: float
 ) -> tuple[float, NDArray[Any] | None, dict[str, Any]]:
     """Return the weight of time, the references of common time, and, for ``auto``, how both were chosen."""
     if not isinstance(share, str):
         return share, None, {}
-    training = task.part(held_out=False).values()
-    x = np.concatenate([video.embedding for video in training])
-    chosen, common, facts = choose_share(x, [len(video.time_s) for video in training], K, chain, seed)
+    every = task.part(held_out=False).values()
+    paced = [(video.embedding, at_usual_pace(video.embedding, usual)) for video in every]
+    training = [x if chosen is None else x[chosen] for x, chosen in paced]
+    chosen, common, facts = choose_share(np.concatenate(training), [len(x) for x in training], K, chain, seed)
     return chosen, common, {"time": facts}
 
 
