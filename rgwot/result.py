@@ -159,7 +159,7 @@ class Discovery:
     learned
         What was learned, with which `predict` labels other videos; a reason if the method or the decoder cannot.
     names : dict
-        Names of key steps by number for pictures, exports and bundles; set them by ``dataclasses.replace``.
+        Names of key steps by number for pictures, exports and bundles; set them by ``found.names.update``.
     made
         What `learn` decodes again; None for the method ``none``.
     given

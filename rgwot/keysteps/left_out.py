@@ -101,11 +101,12 @@ def left_out_sentence(found: Mapping[str, Any], teachers: int) -> str:
     """Return a sentence on the facts of `leave_one_out`, with ``teachers`` teaching videos.
 
     >>> left_out_sentence({"videos": ["a", "b", "c"], "frames_right": 0.8512}, 3)
-    'About 85 of 100 frames right: each of 3 annotated videos labelled by the other 2.'
+    'Each of 3 annotated videos, labelled by the other 2: about 85 of 100 frames right. Videos without annotations \
+were not checked.'
     """
     videos = len(found["videos"])
     among = f"{videos} of {teachers}" if videos < teachers else f"{teachers}"
     return (
-        f"About {100 * found['frames_right']:.0f} of 100 frames right: each of {among} annotated videos labelled by "
-        f"the other {teachers - 1}."
+        f"Each of {among} annotated videos, labelled by the other {teachers - 1}: about "
+        f"{100 * found['frames_right']:.0f} of 100 frames right. Videos without annotations were not checked."
     )

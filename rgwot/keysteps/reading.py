@@ -685,21 +685,24 @@ def edits_sentence(facts: Mapping[str, Any]) -> str:
     ...         "decoding_cpu_s": 2.04,
     ...     }
     ... )
-    'Tested by edits of these recordings (2.0 s): of 40 key steps cut out, 31 are told; of 10 moved, 1: moved key \
-steps cannot be told here.'
+    'Tested by changing found key steps in copies of these videos, which took 2.0 s: of 40 cut out, 31 were noticed; \
+of 10 moved, 1: moved key steps cannot be noticed here.'
     """
     parts: list[str] = []
     untold: list[str] = []
     for kind, (word, what) in _EDITS.items():
         n, told = facts[kind]["made"], facts[kind]["told"]
         if n:
-            parts.append(f"of {n}{'' if parts else ' key steps'} {word}, {told}{'' if parts else ' are told'}")
+            parts.append(f"of {n} {word}, {told}{'' if parts else ' were noticed'}")
             if told < BORNE_OUT * n:
                 untold.append(what)
     if not parts:
         return ""
     if tells_nothing(facts):
-        end = ": deviations cannot be told for this task"
+        end = ": deviations cannot be noticed in this task"
     else:
-        end = f": {' and '.join(untold)} key steps cannot be told here" if untold else ""
-    return f"Tested by edits of these recordings ({facts['decoding_cpu_s']:.1f} s): {'; '.join(parts)}{end}."
+        end = f": {' and '.join(untold)} key steps cannot be noticed here" if untold else ""
+    return (
+        "Tested by changing found key steps in copies of these videos, which took "
+        f"{facts['decoding_cpu_s']:.1f} s: {'; '.join(parts)}{end}."
+    )

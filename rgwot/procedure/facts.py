@@ -296,7 +296,9 @@ def doubt_sentence(
         doubts.append(_weak_needs(weak[:MOST_DOUBTED], len(weak) - MOST_DOUBTED, names or {}))
     complete = all(node.n_videos == procedure.n_videos for node in procedure.nodes)
     if not deviations and procedure.n_videos > 1 and complete:
-        doubts.append("every video has every key step, so a step that somebody left out may not be among them")
+        doubts.append(
+            "all key steps were found in every video, but a key step may hold two steps of which somebody left one out"
+        )
     doubts += clauses
     return f"Reliability: {'; '.join(doubts)}." if doubts else ""
 
@@ -319,7 +321,7 @@ class DeviationFacts:
     """A row of the table of deviations.
 
     ``kind`` says what differs, ``also`` with which other numbers of key steps, if that is known. ``sureness`` is
-    "sure", "perhaps", "doubtful", or "unknown" without other segmentations.
+    "sure", "perhaps" or "doubtful".
     """
 
     deviation: Deviation
@@ -329,7 +331,7 @@ class DeviationFacts:
 
     @property
     def told(self) -> str:
-        """What differs, with "perhaps" unless it is sure, or it is unknown how sure it is."""
+        """What differs, with "perhaps" unless it is sure."""
         return f"perhaps {self.kind}" if self.sureness in ("perhaps", "doubtful") else self.kind
 
     @property
@@ -352,13 +354,13 @@ def deviation_facts(
 
     ``recordings`` are all segments of the videos. If a missing key step has a segment that was too short to count, it
     is missing only perhaps. Otherwise, if it is due at the start or the end of a video, it may have been done outside
-    the recording; in a video that is not ``annotated``, it may not have been recognised.
+    the recording. Without a sureness, what ``annotated`` videos show is sure, and the rest is told with "perhaps".
     """
     length = {recording.video: recording.duration_s for recording in recordings}
     seen = {(recording.video, event.key_step) for recording in recordings for event in recording.events}
     rows = []
     for deviation in deviations:
-        kind, sureness = _KINDS[deviation.kind], _sureness(deviation)
+        kind, sureness = _KINDS[deviation.kind], _sureness(deviation, annotated)
         own = f" ({OWN})" if deviation.against == "own" else ""
         if deviation.kind == "missing":
             if (deviation.video, deviation.key_step) in seen:
@@ -366,14 +368,12 @@ def deviation_facts(
             # Times in files are rounded.
             elif deviation.start_s == 0 or deviation.end_s > length.get(deviation.video, math.inf) - 0.01:
                 kind = "left out or not recorded"
-            elif sureness == "unknown" and deviation.video not in annotated:
-                kind = "left out or not recognised"
         rows.append(DeviationFacts(deviation, kind + own, sureness))
     # The sort keeps the order of videos and times among equals.
     return sorted(rows, key=lambda row: (row.sureness == "doubtful", -row.deviation.surprise))
 
 
-def _sureness(deviation: Deviation) -> str:
+def _sureness(deviation: Deviation, annotated: Collection[str]) -> str:
     if deviation.sureness is None:
-        return "unknown"
+        return "sure" if deviation.video in annotated else "perhaps"
     return "sure" if deviation.sureness >= SURE else "perhaps" if deviation.sureness >= PERHAPS else "doubtful"

@@ -206,6 +206,11 @@ class Procedure:
             graph.add_edge(before, after, **facts, low=low, high=high, known=edge.known)
         return graph
 
+    def __str__(self) -> str:
+        steps = " > ".join(map(str, self.order)) or "no key step"
+        known = sum(edge.known for edge in self.edges if edge.before != START and edge.after != END)
+        return f"Procedure of {self.n_videos} videos by {self.learner}: {steps} ({known} needs known)"
+
     def _repr_html_(self) -> str:
         nodes = {node.key_step: node for node in self.nodes}
         edges = [edge for edge in self.edges if edge.known and edge.before != START]

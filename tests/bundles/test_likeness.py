@@ -86,4 +86,4 @@ def test_apply_tells_it_first(study: Study, results: object, tmp_path: Path) -> 
     assert printed.stdout.startswith("black: looks like none of the videos"), printed.output
     page = (tmp_path / "out/page.html").read_text(encoding="utf-8")
     assert "looks like none" in page
-    assert "nothing unusual found" not in page
+    assert "no key step is missing" not in page

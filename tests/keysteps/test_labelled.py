@@ -258,7 +258,8 @@ def test_only_some_of_many_are_left_out_and_three_are_needed(arrays: Any, monkey
     assert several["videos"] == ["take%200", "take%207"]
     assert several["frames_right"] > 0.9
     assert left_out.left_out_sentence({**several, "frames_right": 0.954}, V) == (
-        "About 95 of 100 frames right: each of 2 of 8 annotated videos labelled by the other 7."
+        "Each of 2 of 8 annotated videos, labelled by the other 7: about 95 of 100 frames right. Videos without "
+        "annotations were not checked."
     )
 
 

@@ -97,7 +97,7 @@ def test_a_card_tells_its_needs_over_its_pictures_and_covers_no_other(own: Windo
     own.point(card["x"] + 5, card["y"] + 5)
     own.wait_for("!document.querySelector('#popup').hidden")
     words = own.get("document.querySelector('#popup').textContent")
-    assert "no need is known" in words or "after" in words
+    assert "nothing is known to come before it" in words or "after" in words
     assert " at 0:" in words
     tip, *nodes = own.get(
         f"[document.querySelector('#popup'), ...document.querySelectorAll('{OWN} .node')]"

@@ -40,9 +40,9 @@ def test_a_procedure_is_its_sentences_and_tables():
         "step 4",
         "background                             73 %",
         "",
-        "Video  Key step  Deviation                   Time            Sureness  Surprise (bits)",
-        "i      5 wipe    added                       0:12            unknown   2.9",
-        "j      step 2    left out or not recognised  due about 0:02  unknown   2.9",
+        "Video  Key step  Deviation  Time            Sureness  Surprise (bits)",
+        "i      5 wipe    added      0:12            perhaps   2.9",
+        "j      step 2    left out   due about 0:02  perhaps   2.9",
     ]
 
 

@@ -495,7 +495,7 @@ def leading_scores(tree: Tree, runs: Sequence[Run]) -> dict[Run, float]:
 
 def against_trivial(run: Run, leading: Mapping[Run, float], annotated: bool, taught: bool) -> list[str]:
     """Return a clause that compares the score of a run with the best trivial baseline, or says why it cannot."""
-    if not annotated:
+    if not annotated and not taught:
         return ["no video is annotated, so these key steps cannot be compared with true ones"]
     if run not in leading:
         return [f"this result is not scored{', because it learned from every annotated video' if taught else ''}"]

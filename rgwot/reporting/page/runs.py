@@ -187,7 +187,7 @@ def about_number(tree: Tree, run: Run, diagnostics: Mapping[str, Any]) -> tuple[
     if not isinstance(K := diagnostics.get("K"), int):
         return "", ""
     default = K == Numbered().K and number_in(run.decoder) is None
-    chosen = f"{K} key steps is a default" if default else f"{K} key steps were asked for"
+    chosen = f"{K} key steps is the default" if default else f"{K} key steps were asked for"
     other = paths.at(paths.SEGMENTS, tree.results, dataset=tree.dataset, task=tree.task,
                      **{**asdict(run), "decoder": with_number(run.decoder, K + 1)})  # fmt: skip
     seconds = diagnostics.get("decoding_cpu_s")
@@ -361,6 +361,8 @@ def as_sentence(note: str) -> str:
 MOST_LINES, MOST_DEVIATIONS = 30, 6
 #: The sureness of a deviation that a second reading has yet to decide.
 BEING_CHECKED = "being checked"
+#: What a card says of a key step without a need that is known.
+UNKNOWN_NEED = "nothing is known to come before it"
 #: Marks the number of a key step in the text, which is then split there.
 _STEP = "\0"
 
@@ -453,7 +455,7 @@ def picture(
             len(layers) < len(cards),
         ),
         (
-            "A card comes after everything in the card or frame before it"
+            "Time runs from left to right: a card comes after everything in the card or frame before it"
             + (
                 "; if it says \N{LEFT DOUBLE QUOTATION MARK}after …\N{RIGHT DOUBLE QUOTATION MARK}, only after those."
                 if says
@@ -555,8 +557,8 @@ def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: 
         f"{node.repeats:.1f}".removesuffix(".0") + " times" if often else "",
         {str(edge.before): f"in {edge.agree} of {edge.both} videos where both were found" for edge in needs},
         after,
-        "" if needs or not at else "no need is known",
-        "" if after else f"after {join_words([str(edge.before) for edge in needs])}" if needs else "no need is known",
+        "" if needs or not at else UNKNOWN_NEED,
+        "" if after else f"after {join_words([str(edge.before) for edge in needs])}" if needs else UNKNOWN_NEED,
     )
 
 

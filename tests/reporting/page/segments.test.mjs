@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { annotationLines, budgetLines, comingSteps, cutRows, drawnRuns, giveRow, indexAt, isMark, lengthsOf, moveBorder, nearerSide, nearestSpan, occurrences, overlaps, putMark, segmentsOfBars, spreadOf, stepNumbers, tickTimes } from "../../../rgwot/reporting/page/parts/segments.js";
+import { annotationLines, budgetLines, comingSteps, cutRows, drawnRuns, giveRow, indexAt, isMark, isOneOrder, lengthsOf, moveBorder, nearerSide, nearestSpan, occurrences, overlaps, putMark, segmentsOfBars, spreadOf, stepNumbers, tickTimes } from "../../../rgwot/reporting/page/parts/segments.js";
 
 const ROWS = [[0, 1000, 1], [1000, 3000, 2], [3000, 6000, 0]];
 
@@ -122,4 +122,11 @@ test("times of steps are counted by occurrence, and what is left of a video is t
 
 test("two segmentations have the time of their common parts in common", () => {
   assert.deepEqual(overlaps([[0, 2, 1], [2, 4, 2]], [[0, 3, 5], [3, 4, 6]]), [[1, 5, 2], [2, 5, 1], [2, 6, 1]]);
+});
+
+test("sequences that only lack key steps are of one order", () => {
+  assert.equal(isOneOrder([[1, 2, 3, 4], [2, 4], [1, 3]]), true);
+  assert.equal(isOneOrder([[1, 2, 3], [3, 2]]), false);
+  assert.equal(isOneOrder([[1, 2], [1, 2, 1]]), false);
+  assert.equal(isOneOrder([]), true);
 });

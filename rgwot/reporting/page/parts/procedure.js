@@ -124,7 +124,7 @@ const needsOf = (card) => new Map(Object.entries(JSON.parse(card.dataset.needs))
 function cardLines(card) {
   const needs = [...needsOf(card)].map(([step, share]) => `after ${labelOf(state.run, Number(step))} ${share}`);
   const later = [...pictureOf(state.run).querySelectorAll(".node")].filter((one) => needsOf(one).has(card.dataset.step)).map((one) => labelOf(state.run, Number(one.dataset.step)));
-  return [labelOf(state.run, Number(card.dataset.step)), ...(needs.length ? needs : ["no need is known"]), ...(later.length ? [`before ${listed(later)}`] : [])];
+  return [labelOf(state.run, Number(card.dataset.step)), ...(needs.length ? needs : ["nothing is known to come before it"]), ...(later.length ? [`before ${listed(later)}`] : [])];
 }
 
 function pointedAt(event, x, y) {

@@ -28,6 +28,12 @@ export function occurrences(segments) {
   return found;
 }
 
+/** Whether no key step comes before another in one order and after it in another: they differ in what is left out. */
+export function isOneOrder(orders) {
+  const pairs = new Set(orders.flatMap((order) => order.flatMap((first, at) => order.slice(at + 1).map((later) => `${first} ${later}`))));
+  return [...pairs].every((pair) => !pairs.has(pair.split(" ").reverse().join(" ")));
+}
+
 /** The results whose bars are drawn, the chosen one first; `which` is one, seeds, methods or all. */
 export function drawnRuns(runs, chosen, which) {
   const same = (a, b) => runs[a].method === runs[b].method && runs[a].decoder === runs[b].decoder;

@@ -85,7 +85,9 @@ function chooseRun(run) {
 function drawSummary() {
   const count = (status) => DATA.videos.filter((video) => video.status === status).length;
   const parts = [plural(DATA.videos.length - count("skipped"), "video")];
-  parts.push(ANNOTATED ? `${count("ok")} annotated` : "none annotated", plural(DATA.runs.length, "result"));
+  // Labels given in Python are known by what they taught alone.
+  const annotated = ANNOTATED ? count("ok") : new Set(DATA.runs.flatMap(({ given }) => given)).size;
+  parts.push(annotated ? `${annotated} annotated` : "none annotated", plural(DATA.runs.length, "result"));
   byId("summary").textContent = parts.join(", ");
   const notices = DATA.notices.concat(DATA.videos.filter((video) => video.status === "skipped").map((video) => `Left out: ${video.name}: ${video.reason}`));
   for (const facts of DATA.runs) {

@@ -6,7 +6,7 @@ import { chip, chips } from "./looks.js";
 import { playFrom } from "./player.js";
 import { shot, shotsOf, typicalOf } from "./procedure.js";
 import { ANNOTATED, LONGEST_NAME, bodyOf, hasBackground, inOrder, isTaught, matchInWords, nameOf, occurrencesOf, place, rename, runTitle, stepsOf, viewOf } from "./results.js";
-import { stepNumbers } from "./segments.js";
+import { isOneOrder, stepNumbers } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { clock, percent, plural } from "./text.js";
 
@@ -105,8 +105,10 @@ function procedureTable(title, run, procedures) {
       make("td", { className: "text" }, share, `${n} of ${total} (${percent(n / total)})`));
   });
   const rest = procedures.length - rows.length;
+  const alike = procedures.length > 1 && isOneOrder(procedures.map(({ order }) => order));
+  const found = `${plural(procedures.length, alike ? "sequence" : "order")} in ${plural(total, "video")}`;
   return make("div", {},
-    make("h3", { textContent: `${title}: ${plural(procedures.length, "order")} in ${plural(total, "video")}` }),
+    make("h3", { textContent: `${title}: ${found}${alike ? " of one order, with key steps left out" : ""}` }),
     table(title, ["Rank", "Procedure", "Videos"], rows),
     rest > 0 ? make("p", { className: "hint", textContent: `and ${plural(rest, "more order")}, each in at most as many videos as the last one` }) : null);
 }
