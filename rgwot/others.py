@@ -62,7 +62,8 @@ def labelled_others(
 ) -> dict[str, Other]:
     """Embed and label videos by what was learned; the parameters are those of `rgwot.Discovery.predict`.
 
-    Raises RgwotError for features of another kind; warns of a video that looks like none of those learned from.
+    Raises RgwotError for features of another kind; warns of a video that looks like none of those
+    learned from, or is far longer or shorter.
     """
     handed, stores = _read(learned, videos, times, missing)
     # Running an encoder sets PyTorch's number of threads, which is restored for the caller.
@@ -70,8 +71,9 @@ def labelled_others(
         work = partial(_labelled, learned, handed.missing)
         others = mapped(work, stores, n_jobs, logger=log, title="label videos", unit="video")
     for store in stores:
-        if len(store) and learned.answer(store) is None and (line := learned.unlike(store)):
-            log.warning("%s: %s", store.path, line)
+        if len(store) and learned.answer(store) is None:
+            for line in filter(None, (learned.unlike(store), learned.unusual_length(store))):
+                log.warning("%s: %s", store.path, line)
     return dict(zip(handed.features, others, strict=True))
 
 

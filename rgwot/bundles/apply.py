@@ -160,7 +160,8 @@ class Applied:
 
     Only segments that count are counted. ``from_study`` tells whether the result in the bundle contains the video;
     ``deviations`` has the cells (`rgwot.procedure.facts.DEVIATION_HEADINGS`) of each deviation of the video from the
-    procedure of the result. ``unlike`` is a line if the video looks like none of the study.
+    procedure of the result. ``unlike`` is a line if the video looks like none of the study, ``length`` one if it is far
+    longer or shorter than those.
     """
 
     video: str
@@ -169,6 +170,7 @@ class Applied:
     from_study: bool
     deviations: Sequence[Sequence[str]]
     unlike: str = ""
+    length: str = ""
 
 
 def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = How()) -> list[Applied]:  # noqa: B008
@@ -208,11 +210,14 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         write_embeddings(embeddings, stores, embed, recorded)
         videos = read_embeddings(embeddings).videos
         steps, of_study = learned.label(predict, stores, videos)
-        lines = ((store.video, learned.unlike(store)) for store in stores if store.video not in of_study)
-        unlike = {video: line for video, line in lines if line}
+        new = [store for store in stores if store.video not in of_study]
+        unlike, lengths = (
+            {store.video: line for store in new if (line := tell(store))}
+            for tell in (learned.unlike, learned.unusual_length)
+        )
         _write_unannotated(tree, inputs, unlike)
         empty = [store.video for store in inputs.values() if not len(store)]
-        written = _write(bundle, learned, procedure, tree, videos, steps, of_study, empty, unlike)
+        written = _write(bundle, learned, procedure, tree, videos, steps, of_study, empty, unlike, lengths)
     tree = Tree(output / "results", facts.dataset, facts.task)
     for table, place in _tables(output).items():
         with replacing(place) as temporary:
@@ -292,6 +297,7 @@ def _write(
     of_study: Mapping[str, str],
     empty: Sequence[str],
     unlike: Mapping[str, str],
+    lengths: Mapping[str, str],
 ) -> list[Applied]:
     """Write the folder of key steps."""
     facts = bundle.facts
@@ -300,7 +306,7 @@ def _write(
     background = any((labels_here == 0).any() for labels_here in steps.values())
     scope, distinct = _soundness(videos, steps, facts.K)
     warnings = [
-        *(f"{stem_of(video)} {line}" for video, line in unlike.items()),
+        *(f"{stem_of(video)} {line}" for told in (unlike, lengths) for video, line in told.items()),
         *doubts(facts.K, distinct, scope.background_share or 0.0),
     ]
     diagnostics = Diagnostics(
@@ -342,6 +348,7 @@ def _write(
             recording.video in of_study,
             [row.cells(facts.names) for row in rows if row.deviation.video == recording.video],
             unlike.get(recording.video, ""),
+            lengths.get(recording.video, ""),
         )
         for recording in key_steps.recordings
     ]

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from rgwot.blocks import validated
 from rgwot.bundles.file import FeatureKind
-from rgwot.bundles.likeness import FAR, far_from, likeness
+from rgwot.bundles.likeness import FAR, far_from, length_told, likeness
 from rgwot.columns import COUNTS, SHOWS
 from rgwot.datasets.arrays import check_columns
 from rgwot.datasets.settings import ImportSettings
-from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo, EmbedVideo, Fitted, Learned
+from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo, EmbedVideo, Fitted, Learned, usual_in
 from rgwot.embedding.settings import Embedding
 from rgwot.features.index import common_attributes
 from rgwot.features.store import IMPORTER, FeatureStore
@@ -98,7 +98,7 @@ class LearnedResult:
         from threadpoolctl import threadpool_limits
 
         with threadpool_limits(limits=1):
-            return labelling_of([video], self.features_fps, self.K, predict)
+            return labelling_of([video], self.features_fps, self.K, predict, usual_in(self.decoder))
 
     def key_steps(self, predict: Predict, video: EmbeddedVideo) -> NDArray[np.int64]:
         """Return the key steps (T,) of a video, with fixed clusters."""
@@ -128,6 +128,10 @@ class LearnedResult:
         if shows is None or len(shows) != len(segments):
             return segments
         return segments.assign(shows=np.where(shows > 0, shows, segments["key_step"]), counts=shows > 0)
+
+    def unusual_length(self, store: FeatureStore) -> str:
+        """Return a line if a video is far longer or shorter than those learned from, otherwise an empty text."""
+        return length_told(self.likeness, store)
 
     def unlike(self, store: FeatureStore) -> str:
         """Return a line if a video looks like none that was learned from, otherwise an empty text."""

@@ -1,4 +1,4 @@
-"""Whether a video looks like those that a result was learned from.
+"""Whether a video looks like those that a result was learned from, and is as long as they are.
 
 The features of some samples of each video, averaged over space and standardised by channel, are compared: a video lies
 as far from others as the median of its samples' distances to their nearest samples. Another take of the same task lies
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from rgwot.embedding.interface import VideoFeatures
+from rgwot.embedding.values import SHOWS, unusual_lengths, usual_length
 
 FAR = 2.5
 """A video is told if it lies this many times as far as the farthest video of the study from the others.
@@ -32,9 +33,10 @@ _LEAST = 0.05
 
 
 def likeness(videos: Sequence[VideoFeatures]) -> dict[str, NDArray[Any]]:
-    """Return what `far_from` needs as arrays: ``mean``, ``scale`` (C,), ``samples`` (n, C) and ``usual`` ().
+    """Return as arrays what `far_from` and `length_told` need.
 
-    ``usual`` is the largest distance of a video from the others. With fewer than two videos nothing is known.
+    ``mean``, ``scale`` (C,) and ``samples`` (n, C) are of the features, ``usual`` () is the largest distance of a video
+    from the others, and ``length_s`` () the usual length. With fewer than two videos nothing is known.
     """
     if len(videos) < 2:
         return {}
@@ -48,7 +50,13 @@ def likeness(videos: Sequence[VideoFeatures]) -> dict[str, NDArray[Any]]:
     distances = [_distance(one, np.concatenate(scaled[:at] + scaled[at + 1 :])) for at, one in enumerate(scaled)]
     usual = max(*distances, _LEAST * np.sqrt(2 * every.shape[1]))
     samples = np.concatenate(scaled).astype(np.float32)
-    return {"mean": every.mean(axis=0), "scale": scale, "samples": samples, "usual": np.asarray(usual)}
+    return {
+        "mean": every.mean(axis=0),
+        "scale": scale,
+        "samples": samples,
+        "usual": np.asarray(usual),
+        "length_s": np.asarray(usual_length([video.duration_s for video in videos])),
+    }
 
 
 def far_from(known: Mapping[str, NDArray[Any]], video: VideoFeatures) -> float:
@@ -57,6 +65,19 @@ def far_from(known: Mapping[str, NDArray[Any]], video: VideoFeatures) -> float:
         return 0.0
     x = (_means(video, PER_VIDEO) - known["mean"]) / known["scale"]
     return _distance(x, known["samples"].astype(np.float64)) / float(known["usual"])
+
+
+def length_told(known: Mapping[str, NDArray[Any]], video: VideoFeatures) -> str:
+    """Return a line if a video is far longer or shorter than those of the study, otherwise an empty text."""
+    if "length_s" not in known:
+        return ""
+    usual_s = float(known["length_s"])
+    for word in unusual_lengths({video.video: video.duration_s}, usual_s).values():
+        return (
+            f"is far {word} ({video.duration_s:.3g} s) than the videos of the study (median {usual_s:.3g} s); check "
+            f"that it shows the {SHOWS[word]}"
+        )
+    return ""
 
 
 def _means(video: VideoFeatures, count: int) -> NDArray[np.float64]:

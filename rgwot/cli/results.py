@@ -240,8 +240,8 @@ def apply(
     results = apply_bundle(bundle, videos, folder, How(frames_fps=rate, **how))
     draw_page(bundle, folder)
     for applied in results:
-        if applied.unlike:
-            click.echo(f"{readable(applied.video)}: {applied.unlike}")
+        for line in filter(None, (applied.unlike, applied.length)):
+            click.echo(f"{readable(applied.video)}: {line}")
     for applied in results:
         in_study = " (a video of the study, with its result there)" if applied.from_study else ""
         order = f"{applied.segments} segments, order {applied.order}"

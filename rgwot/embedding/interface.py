@@ -118,6 +118,15 @@ Learned = Mapping[str, NDArray[Any]]
 makes the function for other videos."""
 
 
+USUAL = "usual_samples"
+"""Key of what was learned: the usual number of samples of a video (`rgwot.embedding.pace`)."""
+
+
+def usual_in(learned: Learned) -> float:
+    """Return the usual number of samples; NaN, which makes no recording far longer, if it was not learned."""
+    return float(learned[USUAL]) if USUAL in learned else float("nan")
+
+
 @dataclass(frozen=True)
 class Fitted:
     """An `EmbedVideo` with what it learned."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rgwot.columns import readable
 from rgwot.runtime.errors import RgwotError
 
 FAR, SPIKE_GAP = 1000.0, 20.0
@@ -43,6 +44,10 @@ hold labels."""
 
 BRIEF_S, LONG_S = 1.0, 86400.0
 """Recordings are doubted if all of them are shorter than the first, or one is longer than the second, in seconds."""
+
+UNUSUAL, FEWEST_LENGTHS, NAMED = 3.0, 4, 3
+"""A recording is named if it is this many times as long as the median, or the median this many times as long as it. Of
+fewer recordings than the second, the usual length is unknown; so many are named, and the others counted."""
 
 PAUSE_STEPS, PAUSE_SHARE = 10.0, 0.05
 """A pause is told from this many usual steps on, if it also has this share of the recorded time."""
@@ -266,6 +271,46 @@ def unlikely_lengths(lengths_s: Collection[float]) -> str:
         return ""
     last = f"at most {longest:.3g} s" if longest < BRIEF_S else f"up to {longest / 3600:,.3g} hours"
     return f"recordings last {last}; expected seconds; are the times, or the rate, in another unit?"
+
+
+def usual_length(lengths: Collection[float]) -> float:
+    """Return the median length of recordings, or NaN if there are too few to know it."""
+    return float(np.median(list(lengths))) if len(lengths) >= FEWEST_LENGTHS else float("nan")
+
+
+def unusual_lengths(lengths_s: Mapping[str, float], usual_s: float) -> dict[str, str]:
+    """Return ``longer`` or ``shorter`` for each recording far longer or shorter than the usual length in seconds.
+
+    >>> unusual_lengths({"a": 60.0, "b": 64.0, "c": 20.0, "d": 264.0}, usual_s=62.0)
+    {'c': 'shorter', 'd': 'longer'}
+    """
+    longer = {name: "longer" for name, length in lengths_s.items() if length >= UNUSUAL * usual_s}
+    shorter = {name: "shorter" for name, length in lengths_s.items() if UNUSUAL * length <= usual_s}
+    return {name: (longer | shorter)[name] for name in lengths_s if name in longer or name in shorter}
+
+
+SHOWS = {"longer": "task alone", "shorter": "whole task"}
+"""What to check in a recording that is far longer or shorter than the others."""
+
+
+def on_lengths(lengths_s: Mapping[str, float]) -> list[str]:
+    """Return warnings that name the recordings far longer or shorter than the others.
+
+    >>> on_lengths({"a": 60.0, "b": 64.0, "c": 66.0, "d": 264.0})
+    ['1 of 4 videos is far longer than the others (median 65 s): d 264 s; check that it shows the task alone']
+    """
+    usual_s = usual_length(lengths_s.values())
+    found, lines = unusual_lengths(lengths_s, usual_s), []
+    for word, what in SHOWS.items():
+        named = [f"{readable(name)} {lengths_s[name]:.3g} s" for name, which in found.items() if which == word]
+        if named:
+            more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+            are, show = ("is", "it shows") if len(named) == 1 else ("are", "they show")
+            lines.append(
+                f"{len(named)} of {len(lengths_s)} videos {are} far {word} than the others (median {usual_s:.3g} s): "
+                f"{', '.join(named[:NAMED])}{more}; check that {show} the {what}"
+            )
+    return lines
 
 
 def _called(channel: int, names: Sequence[str]) -> str:

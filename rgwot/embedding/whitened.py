@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 from rgwot.embedding.arrays import resolution
 from rgwot.embedding.interface import (
     FRAMES_AT_ONCE,
+    USUAL,
     ArrayFeatures,
     Embedded,
     EmbedVideo,
@@ -28,8 +29,11 @@ from rgwot.embedding.interface import (
     Learned,
     VideoFeatures,
     unit_rows,
+    usual_in,
 )
+from rgwot.embedding.pace import at_usual_pace, nearest_of
 from rgwot.embedding.settings import Whitened
+from rgwot.embedding.values import usual_length
 
 STILL = 0.02
 """Added to speeds and deviations before the logarithm, in standard deviations of the channel; less is no movement."""
@@ -122,6 +126,20 @@ def condition(x: NDArray[Any], settings: Whitened, dtype: str = "float16") -> ND
 def conditioned(stores: Sequence[VideoFeatures], settings: Whitened) -> list[NDArray[np.float32]]:
     """Read every video once, and return its conditioned features (`condition`)."""
     return [condition(cell_means(store, settings.grid), settings, store.dtype) for store in stores]
+
+
+def at_pace(
+    store: VideoFeatures, settings: Whitened, usual: float
+) -> tuple[NDArray[np.float32], NDArray[np.int64] | slice]:
+    """Return conditioned features (n, C) of a video, and the one of each of its samples (T,).
+
+    They are its own, unless it is far longer than the ``usual`` number of samples (`at_usual_pace`).
+    """
+    x = cell_means(store, settings.grid)
+    chosen = at_usual_pace(standardise(x, store.dtype), usual)
+    if chosen is None:
+        return condition(x, settings, store.dtype), slice(None)
+    return condition(x[chosen], settings, store.dtype), nearest_of(chosen, len(x))
 
 
 @dataclass(frozen=True)
@@ -217,11 +235,15 @@ def fit_blocks(videos: Sequence[NDArray[Any]], settings: Whitened) -> Whitening:
 def fit_whitened(stores: Sequence[VideoFeatures], seed: int, settings: Whitened) -> EmbedVideo:
     """Fit the whitening to the training videos; return the embedding ``whitened``. The seed has no effect."""
     # Sums over threads depend on their number; one thread gives the same files everywhere.
+    usual = usual_length([len(store) for store in stores])
     with threadpool_limits(limits=1):
-        videos = conditioned(stores, settings)
-        whitening = fit_blocks(videos, settings)
-        fitted = {store.video: Embedded(whitening.apply(video)) for store, video in zip(stores, videos, strict=True)}
-    learned = {"mean": whitening.mean, "basis": whitening.basis}
+        videos = [at_pace(store, settings, usual) for store in stores]
+        whitening = fit_blocks([video for video, _ in videos], settings)
+        fitted = {
+            store.video: Embedded(whitening.apply(video)[nearest])
+            for store, (video, nearest) in zip(stores, videos, strict=True)
+        }
+    learned = {"mean": whitening.mean, "basis": whitening.basis, USUAL: np.array(usual)}
     others = restore_whitened(learned, settings)
     return Fitted(lambda store: fitted[store.video] if store.video in fitted else others(store), learned)
 
@@ -232,7 +254,8 @@ def restore_whitened(learned: Learned, settings: Whitened) -> EmbedVideo:
 
     def embed(store: VideoFeatures) -> Embedded:
         with threadpool_limits(limits=1):
-            return Embedded(whitening.apply(conditioned([store], settings)[0]))
+            video, nearest = at_pace(store, settings, usual_in(learned))
+            return Embedded(whitening.apply(video)[nearest])
 
     return embed
 

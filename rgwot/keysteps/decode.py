@@ -23,7 +23,9 @@ from rgwot.diagnostics import (
     plain,
 )
 from rgwot.embedding.arrays import scales_differ
-from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
+from rgwot.embedding.interface import USUAL, EmbeddedTask, EmbeddedVideo
+from rgwot.embedding.pace import at_usual_pace, nearest_of
+from rgwot.embedding.values import on_lengths, usual_length
 from rgwot.keysteps import collapse
 from rgwot.keysteps.evidence import appearance, usual_samples, without_lookalikes
 from rgwot.keysteps.extended import (
@@ -123,36 +125,6 @@ def doubts(
     return [text for text in (*warnings, _of_time(time), scales_differ(scales or 1.0)) if text]
 
 
-UNUSUAL = 3.0
-"""A recording is named if it is this many times as long as the median, or if the median is this many times as long."""
-
-
-def unusual_lengths(durations_s: Mapping[str, float]) -> list[str]:
-    """Return warnings that name the recordings far longer or shorter than the median of at least four, by seconds.
-
-    >>> unusual_lengths({"a": 60.0, "b": 64.0, "c": 66.0, "d": 264.0})
-    ['1 of 4 videos is far longer than the others (median 65 s): d 264 s; check that it shows the task alone']
-    """
-    if len(durations_s) < 4:
-        return []
-    usual, found = float(np.median(list(durations_s.values()))), []
-    for word in ("longer", "shorter"):
-        named = [
-            f"{readable(video)} {seconds:.3g} s"
-            for video, seconds in durations_s.items()
-            if (seconds >= UNUSUAL * usual if word == "longer" else UNUSUAL * seconds <= usual)
-        ]
-        if named:
-            more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
-            one = len(named) == 1
-            found.append(
-                f"{len(named)} of {len(durations_s)} videos {'is' if one else 'are'} far {word} than the others "
-                f"(median {usual:.3g} s): {', '.join(named[:NAMED])}{more}; check that "
-                f"{'it shows' if one else 'they show'} the {'task alone' if word == 'longer' else 'whole task'}"
-            )
-    return found
-
-
 def seeds_differ(who: str, agreement: float) -> str:
     """Return the warning that two seeds, called ``who``, have a small adjusted Rand index."""
     # Round down, so that a value below the threshold never prints as the threshold.
@@ -241,17 +213,20 @@ def find_key_steps(
     with threadpool_limits(limits=1):
         # Decoders without a mean field choose the weight of time by the usual one.
         chain = decoder if isinstance(decoder, Meanfield) else getattr(decoder, "meanfield", MeanfieldSettings())
-        time, common, choices = _time(task, K, share, chain, seed)
+        lengths = [len(video.time_s) for video in task.part(held_out=False).values()]
+        pace = usual_length(lengths) if decoder.AT_PACE else float("nan")
+        time, common, choices = _time(task, K, share, chain, seed, pace)
         run, by_itself = extended(run_by, time, surplus, common), extended(run_by, time, surplus)
         # A seed that neither the task nor any video uses.
         other = np.random.default_rng([seed, 2]) if not decoder.SLOW and labels_given is None else None
-        clusters = _cluster_task(task, run, K, generator_for(seed), other)
+        clusters = _cluster_task(task, run, K, generator_for(seed), other, pace)
         if task.held_out:
             if not decoder.RESTORE or clusters.learned is None:
                 raise RgwotError(
                     f"decoder {decoder.NAME!r}: cannot label held-out videos; choose another decoder or data.split=all"
                 )
-            clusters = _with_held_out(task, clusters, K, restored(decoder.restored, clusters.learned, K, time, surplus))
+            predict = restored(decoder.restored, clusters.learned, K, time, surplus)
+            clusters = _with_held_out(task, clusters, K, predict, pace)
         evidence, others = _evidence(task, clusters, K) if labels_given is None else (clusters.labels, [])
         numbers = np.arange(K)
         if labels_given is None:
@@ -286,7 +261,9 @@ def find_key_steps(
     segments["task"] = counted(segments["task"], usual, segments_of_evidence, annotated)
     alternatives = [counted(other, usual, annotated=annotated) for other in others_cleaned]
     procedure = procedure_of(segments["task"], learner, task.held_out, usual)
-    learned = None if clusters.learned is None else {**clusters.learned, NUMBERS: numbers}
+    learned = None
+    if clusters.learned is not None:
+        learned = {**clusters.learned, NUMBERS: numbers, **({USUAL: np.array(pace)} if decoder.AT_PACE else {})}
     probabilities = None
     if clusters.probabilities is not None:
         columns = np.argsort([0, *(1 + numbers)])
@@ -333,7 +310,7 @@ def _diagnostics(
         lengths,
         len(set(np.concatenate(list(steps.values())).tolist()) - {0}) if labels_given is None else None,
     )
-    warnings += unusual_lengths({name: video.duration_s for name, video in task.videos.items()})
+    warnings += on_lengths({name: video.duration_s for name, video in task.videos.items()})
     if facts.without_library:
         warnings.append(INSTEAD)
     videos = collapse.combine([one.cause for name, one in single.items() if not task.held_out or name in task.held_out])
@@ -423,8 +400,33 @@ class Labelling:
         )
 
 
-def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int, decoder: Predict) -> Labelling:
+def _seen(video: EmbeddedVideo, usual: float) -> NDArray[np.bool_]:
+    """Return the samples (T,) of a video that a decoder sees: those that are not background, at the usual pace."""
+    seen = np.ones(len(video.time_s), dtype=bool) if video.background is None else ~video.background
+    chosen = at_usual_pace(video.embedding, usual)
+    if chosen is None or not seen[chosen].any():
+        return seen
+    paced = np.zeros(len(seen), dtype=bool) if video.marked is None else video.marked.copy()
+    paced[chosen] = True
+    return seen & paced
+
+
+def _followed(video: EmbeddedVideo, seen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return for each sample of a video the one whose label it gets: the nearest seen one, or itself if background."""
+    rows, T = np.flatnonzero(seen), len(seen)
+    if not len(rows):
+        return np.arange(T)
+    nearest = rows[nearest_of(rows, T)]
+    return nearest if video.background is None else np.where(video.background, np.arange(T), nearest)
+
+
+def labelling_of(
+    videos: Collection[EmbeddedVideo], features_fps: float, K: int, decoder: Predict, usual: float = float("nan")
+) -> Labelling:
     """Label samples by a decoder, which sees only those that are not background.
+
+    Of videos that are far longer than the ``usual`` number of samples it sees some, and labels of others follow from
+    the nearest of these (`rgwot.embedding.pace`).
 
     Raises
     ------
@@ -432,9 +434,7 @@ def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int,
         If there is not one label per sample, or a label is not a cluster.
     """
     x = np.concatenate([video.embedding for video in videos])
-    sampled = [
-        np.ones(len(video.time_s), dtype=bool) if video.background is None else ~video.background for video in videos
-    ]
+    sampled = [_seen(video, usual) for video in videos]
     rows = np.concatenate(sampled)
     labels = np.full(len(x), NO_CLUSTER, dtype=np.int64)
     decoded = Decoded(labels[rows])
@@ -446,7 +446,8 @@ def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int,
         labels_given = None
         if any(video.given is not None for video in videos):
             labels_of_videos = [np.full(len(v.time_s), UNKNOWN) if v.given is None else v.given for v in videos]
-            labels_given = np.concatenate(labels_of_videos)[rows]
+            every_given = np.concatenate(labels_of_videos)
+            labels_given = every_given[rows]
         marked = None
         if any(video.marked is not None for video in videos):
             marks = [np.zeros(len(v.time_s), dtype=bool) if v.marked is None else v.marked for v in videos]
@@ -470,8 +471,17 @@ def labelling_of(videos: Collection[EmbeddedVideo], features_fps: float, K: int,
         labels[rows] = cluster_labels
     members = np.full((len(decoded.members), len(x)), NO_CLUSTER, dtype=np.int64)
     members[:, rows] = decoded.members if len(members) else 0
+    probabilities = _probabilities(decoded.memberships, rows, K)
+    if not rows.all():
+        borders = np.cumsum([0, *(len(seen) for seen in sampled)])
+        each = zip(videos, sampled, borders, strict=False)
+        follows = np.concatenate([first + _followed(video, seen) for video, seen, first in each])
+        labels, members = labels[follows], members[:, follows]
+        probabilities = None if probabilities is None else probabilities[follows]
+        if labels_given is not None:
+            labels = np.where(rows | (every_given == UNKNOWN), labels, every_given)
     cause = collapse.diagnose(x, labels, K, decoded.memberships)
-    return Labelling(x, labels, decoded, cause, tuple(members), _probabilities(decoded.memberships, rows, K))
+    return Labelling(x, labels, decoded, cause, tuple(members), probabilities)
 
 
 def _probabilities(
@@ -508,7 +518,12 @@ def _seeded(decode: Decode, K: int, generator: np.random.Generator) -> Predict:
 
 
 def _cluster_task(
-    task: EmbeddedTask, decode: Decode, K: int, generator: np.random.Generator, other: np.random.Generator | None
+    task: EmbeddedTask,
+    decode: Decode,
+    K: int,
+    generator: np.random.Generator,
+    other: np.random.Generator | None,
+    usual: float,
 ) -> _Clusters:
     """Cluster the videos that are not held out.
 
@@ -516,11 +531,11 @@ def _cluster_task(
     returns two labellings to compare (`Decoded.twice`).
     """
     training = task.part(held_out=False)
-    labelling = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, generator))
+    labelling = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, generator), usual)
     labels, facts = split_by_video(training, labelling.labels), labelling.facts()
     twice = labelling.decoded.twice
     if twice is None and other is not None:
-        again = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, other))
+        again = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, other), usual)
         twice = labelling.labels, again.labels
     agreement = math.nan
     if twice is not None:
@@ -537,10 +552,10 @@ def _cluster_task(
     )
 
 
-def _with_held_out(task: EmbeddedTask, clusters: _Clusters, K: int, predict: Predict) -> _Clusters:
+def _with_held_out(task: EmbeddedTask, clusters: _Clusters, K: int, predict: Predict, usual: float) -> _Clusters:
     """Label the held-out videos by the rule that was learned from the others."""
     new = task.part(held_out=True)
-    applied = labelling_of(new.values(), task.features_fps, K, predict)
+    applied = labelling_of(new.values(), task.features_fps, K, predict, usual)
     whole = collapse.combine([clusters.cause, applied.cause])
     return replace(
         clusters,

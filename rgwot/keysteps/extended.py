@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.diagnostics import TimeChoice
+from rgwot.embedding.interface import USUAL
 from rgwot.keysteps.interface import (
     NO_CLUSTER,
     Array,
@@ -334,7 +335,7 @@ def restored(restore: Restore, learned: Learned, K: int, time: float, surplus: i
 
     ``restore`` is the `Restore` of the decoder, with its settings.
     """
-    arrays = {name: value for name, value in learned.items() if name not in (KEPT, NUMBERS, TIME_REFERENCES)}
+    arrays = {name: value for name, value in learned.items() if name not in (KEPT, NUMBERS, TIME_REFERENCES, USUAL)}
     clusters, predict = learned[KEPT] if surplus else None, restore(arrays, K + surplus)
 
     def extended_predict(others: Frames) -> Decoded:

@@ -10,6 +10,7 @@ import numpy as np
 
 from rgwot.diagnostics import LeftOutFacts
 from rgwot.embedding.interface import EmbeddedTask
+from rgwot.embedding.values import usual_length
 from rgwot.keysteps.decode import ByVideo, labelling_of, split_by_video, with_given
 from rgwot.keysteps.interface import UNKNOWN, Decode, Given, learned_from
 from rgwot.keysteps.ordering import generator_for
@@ -80,7 +81,11 @@ def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, 
         for hidden in with_progress(log, "annotated videos left out", chosen, "video"):
             videos = {**taught, hidden: plain[hidden]}
             found = labelling_of(
-                videos.values(), task.features_fps, K, lambda frames: decode(frames, K, generator_for(seed))
+                videos.values(),
+                task.features_fps,
+                K,
+                lambda frames: decode(frames, K, generator_for(seed)),
+                usual_length(sizes),
             )
             truth = given.labels[hidden] - 1
             labelled = truth != UNKNOWN

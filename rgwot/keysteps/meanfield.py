@@ -52,17 +52,22 @@ class Windows:
         self._first = np.maximum(position - reach, starts)
         self._behind = np.minimum(position + reach + 1, starts + np.repeat(sizes, sizes))
         self._count = (self._behind - self._first).astype(np.float64)
+        self._sums = np.zeros((0, len(starts) + 1))
 
     def mean(self, p: Array) -> Array:
         """Return B p for p (K, T)."""
-        return np.asarray(self._sum(p) / self._count)
+        means = self._sum(p)
+        means /= self._count
+        return means
 
     def transposed(self, y: Array) -> Array:
         """Return B'y for y (K, T): sample i is in the window of j exactly if j is in that of i."""
         return self._sum(y / self._count)
 
     def _sum(self, p: Array) -> Array:
-        sums = np.zeros((p.shape[0], p.shape[1] + 1))
+        if len(self._sums) != len(p):
+            self._sums = np.zeros((len(p), p.shape[1] + 1))
+        sums = self._sums
         np.cumsum(p, axis=1, out=sums[:, 1:])
         # All indices are valid; "clip" skips the check, which makes `take` a third faster.
         sums_here = sums.take(self._behind, axis=1, mode="clip")
@@ -91,7 +96,10 @@ class _Chain:
         K = len(p)
         means = self.windows.mean(p)
         energy = np.vdot(p, unary) + block.alpha * (T - np.vdot(means, means)) + block.epsilon * np.vdot(p, log_p)
-        gradient = unary - 2 * block.alpha * self.windows.transposed(means)
+        # In place: arrays of this size do not fit into the caches, and this is called thousands of times.
+        gradient = self.windows.transposed(means)
+        gradient *= -2 * block.alpha
+        gradient += unary
         if self.shares is None:
             m = p.mean(axis=1)
             popularity = _log(K * m)
@@ -104,16 +112,19 @@ class _Chain:
             of_video = np.add.reduceat(p, self.starts, axis=1) / self.lengths
             popularity = _log(K * of_video)
             energy += block.lambda_video * float((self.lengths * of_video * popularity).sum())
-            gradient += block.lambda_video * np.repeat(popularity, self.lengths, axis=1)
+            gradient += np.repeat(block.lambda_video * popularity, self.lengths, axis=1)
         return float(energy), gradient
 
     def update(self, log_p: Array, gradient: Array) -> tuple[Array, Array]:
         """Return log memberships and memberships with an energy that is not larger (methods 5.4)."""
-        moved = (1 - self.eta) * log_p - self.eta / self.block.epsilon * gradient
+        moved = (1 - self.eta) * log_p
+        moved -= self.eta / self.block.epsilon * gradient
         moved -= moved.max(axis=0)
         p = np.exp(moved)
         total = p.sum(axis=0)
-        return moved - np.log(total), p / total
+        p /= total
+        moved -= np.log(total)
+        return moved, p
 
     def run(
         self, log_p: Array, p: Array, x: Array, centres: Array, fixed: bool, held: NDArray[np.int64] | None = None
@@ -131,8 +142,9 @@ class _Chain:
             if not fixed:
                 centres = _centres(x, p, centres)
                 moved = _unary(x, centres, block.alpha)
-                energies.append(energies[-1] + float(np.vdot(p, moved - unary)))
-                gradient += moved - unary
+                change = moved - unary
+                energies.append(energies[-1] + float(np.vdot(p, change)))
+                gradient += change
                 unary = moved
             for _ in range(block.inner):
                 log_p, p = self.update(log_p, gradient)

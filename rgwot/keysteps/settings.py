@@ -35,11 +35,13 @@ class Decoder(Model):
 
     A decoder runs with a second seed to test whether two seeds agree, unless it is ``SLOW`` or returns two labellings.
     With ``LABELS``, it learns from annotated videos (`rgwot.keysteps.interface.Frames`) and finds their key steps.
+    With ``AT_PACE``, it sees recordings that are far longer than the others at their pace (`rgwot.embedding.pace`).
     """
 
     TRIVIAL: ClassVar[bool] = False
     SLOW: ClassVar[bool] = False
     LABELS: ClassVar[bool] = False
+    AT_PACE: ClassVar[bool] = False
 
     procedure: ProcedureSettings = ProcedureSettings()
 
@@ -157,6 +159,7 @@ class Meanfield(Clustering, MeanfieldSettings):
     NAME = "meanfield"
     FUNCTION = "rgwot.keysteps.meanfield:decode_meanfield"
     RESTORE = "rgwot.keysteps.meanfield:restore_meanfield"
+    AT_PACE = True
     SOURCE = "ours; after ASOT (Xu and Gould, CVPR 2024)"
 
 
@@ -166,6 +169,7 @@ class Consensus(Clustering):
     NAME = "consensus"
     FUNCTION = "rgwot.keysteps.consensus:decode_consensus"
     RESTORE = "rgwot.keysteps.consensus:restore_consensus"
+    AT_PACE = True
     SOURCE = "ours"
 
     meanfield: MeanfieldSettings = MeanfieldSettings()
@@ -190,6 +194,7 @@ class Labelled(Decoder):
     NAME = LABELLED
     FUNCTION = "rgwot.keysteps.labelled:decode_labelled"
     RESTORE = "rgwot.keysteps.labelled:restore_labelled"
+    AT_PACE = True
     SOURCE = "ours"
     LABELS = True
 

@@ -34,7 +34,7 @@ from rgwot.datasets.names import chapters_among, parts_among
 from rgwot.datasets.registry import TaskFacts, match_name
 from rgwot.datasets.text import DataFault, tell
 from rgwot.datasets.video_table import columns_of, groups_in, read_video_table
-from rgwot.embedding.values import LONG_S, Values, unlikely_lengths, unusual
+from rgwot.embedding.values import LONG_S, Values, on_lengths, unlikely_lengths, unusual, unusual_lengths, usual_length
 from rgwot.features.index import size_text, unlike
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.runtime.errors import RgwotError
@@ -457,7 +457,11 @@ def _of_lengths(task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:
         return
     middle = median(logs.values())
     limit = max(math.log(_FAR), 2 * median(abs(log - middle) for log in logs.values()))
-    far = [name for name, log in logs.items() if abs(log - middle) > limit]
+    known_s = {name: lengths[name] or 0.0 for name in logs}
+    for line in on_lengths(known_s):
+        yield Finding("warning", "length", line, task)
+    told = unusual_lengths(known_s, usual_length(known_s.values()))
+    far = [name for name, log in logs.items() if abs(log - middle) > limit and name not in told]
     if far:
         listed = ", ".join(f"{name} ({lengths[name]:.1f} s)" for name in far[:_LISTED])
         typical = f"the median length of {math.exp(middle):.1f} s"

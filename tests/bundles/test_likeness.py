@@ -13,7 +13,7 @@ from studies import Study
 from videos import write_video
 
 from rgwot.bundles.apply import How, apply_bundle
-from rgwot.bundles.likeness import FAR, far_from, likeness
+from rgwot.bundles.likeness import FAR, far_from, length_told, likeness
 from rgwot.cli import cli
 from rgwot.embedding.interface import ArrayFeatures
 from rgwot.records import read_diagnostics
@@ -60,6 +60,17 @@ def test_what_is_kept_is_bounded_and_little_is_known_of_one_video() -> None:
     # Discrete features of which every value occurs in every video.
     tools = [features(np.eye(7)[np.random.default_rng(seed).permutation(70) % 7]) for seed in range(5)]
     assert far_from(likeness(tools[:4]), tools[4]) < FAR
+
+
+def test_videos_far_longer_or_shorter_than_those_of_the_study_are_told() -> None:
+    known = likeness([take(seed) for seed in range(4)])
+    told = [length_told(known, features(np.zeros((samples, 40)))) for samples in (270, 269, 31, 30)]
+    assert told[1:3] == ["", ""]
+    assert told[0].startswith("is far longer (135 s) than the videos of the study (median 45 s)")
+    assert told[3].startswith("is far shorter (15 s)")
+    # Of three videos the usual length is unknown, and bundles of earlier revisions lack it.
+    assert length_told(likeness([take(seed) for seed in range(3)]), features(np.zeros((900, 40)))) == ""
+    assert length_told({}, features(np.zeros((900, 40)))) == ""
 
 
 def test_apply_tells_it_first(study: Study, results: object, tmp_path: Path) -> None:

@@ -316,6 +316,7 @@ NONE = "note pairing -: none of {} videos is annotated"
 PARTS = "warning length -: {}: the names look like parts of one recording"
 CHAPTERS = "warning length -: {}: chapters of one recording; .*; join them: ffmpeg -f concat"
 LENGTH = "note length -: 1 of 5 videos differ much from the median length of .*: {} "
+FAR = "warning length -: 1 of 5 videos is far {}er than the others .*: {} "
 OF_FEATURES: dict[str, tuple[Callable[[Path], object], dict[str, Any], list[str]]] = {
     "values and types": (
         infinite,
@@ -369,6 +370,10 @@ OF_FEATURES: dict[str, tuple[Callable[[Path], object], dict[str, Any], list[str]
             ({"20260101_100000": 10, "20260101_100015": 10, "20260101_101000": 10}, []),
             ({"monday": 5, "tuesday": 10, "friday": 10, "r2": 11, "r3": 9}, [LENGTH.format("monday")]),
             ({"monday": 20, "tuesday": 10, "friday": 10, "r2": 11, "r3": 9}, [LENGTH.format("monday")]),
+            (
+                {"monday": 40, "tuesday": 10, "friday": 10, "r2": 11, "r3": 2},
+                [FAR.format("long", "monday"), FAR.format("short", "r3")],
+            ),
             # Whole takes, and lengths as they come.
             ({"r0a": 10, "r0b": 9, "r1": 10, "r2": 11, "r3": 9}, []),
             ({"r0a": 5, "r0b": 9, "r1a": 10, "r1b": 5, "r3a": 7, "r3b": 6}, []),
