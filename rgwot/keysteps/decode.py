@@ -626,14 +626,15 @@ def split_by_video(videos: Mapping[str, EmbeddedVideo], labels: NDArray[Any]) ->
 
 
 def _time(
-    task: EmbeddedTask, K: int, share: float | str, chain: MeanfieldSettings, seed: int
+    task: EmbeddedTask, K: int, share: float | str, chain: MeanfieldSettings, seed: int, usual: float
 ) -> tuple[float, NDArray[np.float32] | None, Choices]:
     """Return the weight of time, the references of common time, and, for ``auto``, how both were chosen."""
     if not isinstance(share, str):
         return share, None, Choices()
-    training = task.part(held_out=False).values()
-    x = np.concatenate([video.embedding for video in training])
-    chosen, common, choice = choose_share(x, [len(video.time_s) for video in training], K, chain, seed)
+    every = task.part(held_out=False).values()
+    paced = [(video.embedding, at_usual_pace(video.embedding, usual)) for video in every]
+    training = [x if chosen is None else x[chosen] for x, chosen in paced]
+    chosen, common, choice = choose_share(np.concatenate(training), [len(x) for x in training], K, chain, seed)
     return chosen, common, Choices(time=choice)
 
 
