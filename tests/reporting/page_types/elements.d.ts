@@ -18,7 +18,9 @@ interface Element {
   get style(): CSSStyleDeclaration;
   set style(cssText: string);
   readonly offsetHeight: number;
+  value: any;
   focus(options?: FocusOptions): void;
+  blur(): void;
 }
 
 interface Event {
