@@ -261,7 +261,7 @@ def diagnostics_of(where: object, content: object) -> Diagnostics:
     if not isinstance(content, dict):
         raise RgwotError(f"{where}: found {type(content).__name__}, expected an object with the key K")
     K = content.get("K")
-    if isinstance(K, bool) or not isinstance(K, int) or K < 1:
+    if isinstance(K, bool) or not isinstance(K, int) or K < 0:
         raise RgwotError(f"{where}: found K {K!r}, expected the number of clusters; decode again")
     try:
         return _reader().validate_python(content)

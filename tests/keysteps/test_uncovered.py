@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import rgwot
+from rgwot.diagnostics import UncoveredFacts
 from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.settings import Kmeans
@@ -46,7 +47,7 @@ def given(labels: Mapping[str, NDArray[np.int64]], **more: Any) -> Given:
 def test_a_step_that_nobody_labelled_is_told_with_its_share(recordings: Any) -> None:
     task, labels = recordings
     hidden = {name: np.where(own == K, -1, own) for name, own in labels.items()}
-    assert uncovered(task, given(hidden)) == {"share": 1 / K, "videos": ["v0", "v1", "v2"]}
+    assert uncovered(task, given(hidden)) == UncoveredFacts(share=1 / K, videos=["v0", "v1", "v2"])
     # Labelled as background, it is covered.
     assert uncovered(task, given({name: np.maximum(own, 0) for name, own in hidden.items()})) is None
     # An interruption of one video is no step.

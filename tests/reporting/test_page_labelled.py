@@ -15,6 +15,7 @@ from page_window import tab
 
 from rgwot import paths
 from rgwot.datasets.annotation_files import read_annotation_file
+from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.paths import Run
 from rgwot.records import read_diagnostics
 from rgwot.reporting.names import read_names
@@ -57,8 +58,8 @@ def test_what_taught_is_not_scored_and_says_how_well_it_labels_itself(tmp_path: 
     [facts] = embedded_data(task.page())["runs"]
     assert facts["score_file"] == ""
     left_out = read_diagnostics(task.tree.at(paths.DIAGNOSTICS, RUN)).left_out
-    of_100 = f"About {100 * left_out.frames_right:.0f} of 100 frames right"
-    right = f"{of_100}: each of 3 annotated videos labelled by the other 2."
+    right = left_out_sentence(left_out, 3)
+    assert f"about {100 * left_out.frames_right:.0f} of 100 frames right" in right
     assert facts["taught"].endswith(right)
     assert procedure_lines(task.tree.keysteps(RUN))[1] == right
     # An annotated video that did not teach can be scored.
