@@ -49,7 +49,7 @@ class TimeChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """Settings that were chosen from the data."""
+    """Settings that ``auto`` chose from the data."""
 
     time: TimeChoice | None = None
 
@@ -155,13 +155,13 @@ class ScopeFacts:
 
     @property
     def without_library(self) -> bool:
-        """Whether the graph cut was solved exactly because its library is missing."""
+        """Whether gco is not installed, so that the graph cut was solved exactly."""
         cut = self.decoder.get("graph_cut")
         return isinstance(cut, Mapping) and "instead_of" in cut
 
 
 def _with_blocks(content: object) -> object:
-    """Return a scope of the file with the blocks of the decoder below one key, and NaN for ``null``."""
+    """Move the blocks of the decoder, which the file has beside other keys, into ``decoder``; read ``null`` as NaN."""
     if not isinstance(content, dict):
         return content
     known = {part.name for part in fields(ScopeFacts)}
@@ -259,7 +259,7 @@ def _reader() -> TypeAdapter[Diagnostics]:
 def diagnostics_of(where: object, content: object) -> Diagnostics:
     """Return diagnostics from the content of a file; RgwotError with ``where`` if it is none."""
     if not isinstance(content, dict):
-        raise RgwotError(f"{where}: found {type(content).__name__}, expected an object with the key K")
+        raise RgwotError(f"{where}: found {type(content).__name__}, expected an object with the key K; decode again")
     K = content.get("K")
     if isinstance(K, bool) or not isinstance(K, int) or K < 0:
         raise RgwotError(f"{where}: found K {K!r}, expected the number of clusters; decode again")

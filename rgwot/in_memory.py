@@ -18,12 +18,11 @@ from rgwot.datasets.arrays import column_names
 from rgwot.datasets.names import id_of, stem_of
 from rgwot.datasets.settings import ImportSettings
 from rgwot.datasets.text import tell
-from rgwot.embedding.values import FEWEST, LONG_S, unlikely_lengths, unusual, values_of
+from rgwot.embedding.values import FEWEST, LONG_S, NAMED, unlikely_lengths, unusual, values_of
 from rgwot.features.importing import store_of_array
 from rgwot.features.index import check_stores
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.intake import array_of
-from rgwot.keysteps.decode import NAMED
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import CONTRADICTS, parse_rate, short_rate

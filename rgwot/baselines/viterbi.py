@@ -110,7 +110,7 @@ def ordered_path(log_likelihoods: NDArray[Any]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, kw_only=True)
 class ViterbiFacts(Facts):
-    """The number of clusters, and their mean relative times in order."""
+    """The number of clusters, and their ascending mean relative times (0 to 1)."""
 
     clusters: int
     mean_times: Sequence[float]

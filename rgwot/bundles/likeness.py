@@ -72,12 +72,15 @@ def length_told(known: Mapping[str, NDArray[Any]], video: VideoFeatures) -> str:
     if "length_s" not in known:
         return ""
     usual_s = float(known["length_s"])
-    for word in unusual_lengths({video.video: video.duration_s}, usual_s).values():
-        return (
+    word = unusual_lengths({video.video: video.duration_s}, usual_s).get(video.video)
+    return (
+        ""
+        if word is None
+        else (
             f"is far {word} ({video.duration_s:.3g} s) than the videos of the study (median {usual_s:.3g} s); check "
             f"that it shows the {SHOWS[word]}"
         )
-    return ""
+    )
 
 
 def _means(video: VideoFeatures, count: int) -> NDArray[np.float64]:

@@ -363,9 +363,10 @@ def _stated_frames(video: Path, episode: dict[Any, Any]) -> int:
 
 
 def _read_track(video: Path, fps: Fraction) -> tuple[int, str]:
-    """Return the number of frames of a video that needs no encoding for browsers at this rate, or 0, and a warning.
+    """Return the number of frames and a warning; the number is 0 if the video has to be encoded again.
 
-    The warning is empty, or says which of several picture tracks is read.
+    A copy is enough if browsers play the codec, the rate is ``fps``, and there is one picture track. The warning is
+    empty, or says which of several picture tracks is read.
     """
     from rgwot.video.decode import opened, picture_track, told_of_tracks
 

@@ -45,9 +45,11 @@ hold labels."""
 BRIEF_S, LONG_S = 1.0, 86400.0
 """Recordings are doubted if all of them are shorter than the first, or one is longer than the second, in seconds."""
 
-UNUSUAL, FEWEST_LENGTHS, NAMED = 3.0, 4, 3
-"""A recording is named if it is this many times as long as the median, or the median this many times as long as it. Of
-fewer recordings than the second, the usual length is unknown; so many are named, and the others counted."""
+UNUSUAL, FEWEST_LENGTHS = 3.0, 4
+"""A recording is far longer than others from this many times the median length on, and far shorter if the median is as
+many times its own length; the median of fewer recordings than the second number is not used."""
+NAMED = 3
+"""A warning names this many videos, and counts the others."""
 
 PAUSE_STEPS, PAUSE_SHARE = 10.0, 0.05
 """A pause is told from this many usual steps on, if it also has this share of the recorded time."""

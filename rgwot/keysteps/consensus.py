@@ -227,7 +227,7 @@ def _of_others(z: Array, memberships: Array, labels: NDArray[np.int64], fold: ND
     """Return the probabilities (n, K) of the samples of a fold, by a classifier of the labels of the others."""
     K, in_part, others = memberships.shape[1], fold == part, fold != part
     p = Classifier.fit(z[others], labels[others], K).probabilities(z[in_part])
-    # For classes that no other video has, only the segmentation counts.
+    # The classifier does not know a class that no other video has, so its memberships stay as they are.
     absent = np.bincount(labels[others], minlength=K) == 0
     alone = memberships[np.ix_(in_part, absent)]
     p *= 1 - alone.sum(axis=1, keepdims=True)

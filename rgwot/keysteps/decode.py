@@ -25,7 +25,7 @@ from rgwot.diagnostics import (
 from rgwot.embedding.arrays import scales_differ
 from rgwot.embedding.interface import USUAL, EmbeddedTask, EmbeddedVideo
 from rgwot.embedding.pace import at_usual_pace, nearest_of
-from rgwot.embedding.values import on_lengths, usual_length
+from rgwot.embedding.values import NAMED, on_lengths, usual_length
 from rgwot.keysteps import collapse
 from rgwot.keysteps.evidence import appearance, usual_samples, without_lookalikes
 from rgwot.keysteps.extended import (
@@ -71,9 +71,6 @@ SAME = 0.6
 
 COMPETE = 0.1
 """Two answers compete if they differ in a larger share of the samples."""
-
-NAMED = 3
-"""A warning names this many videos, and counts the others."""
 
 
 def doubts(

@@ -1,4 +1,4 @@
-"""Work in several threads, with the same results as in one."""
+"""Threads for computations that do not depend on each other; results are the same for any number of threads."""
 
 from __future__ import annotations
 

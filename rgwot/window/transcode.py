@@ -41,7 +41,7 @@ def plays(video: Path) -> bool:
     if video.suffix.lower() not in _SUFFIXES:
         return False
     with decode.opened(str(video)) as container:
-        # Of several tracks, browsers may show another than the one that is read.
+        # A browser may show another track than the one from which features are read.
         if len(decode.picture_tracks(container)) > 1:
             return False
         stream = decode.picture_track(container)

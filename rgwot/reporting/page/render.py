@@ -14,7 +14,7 @@ import pandas as pd
 
 from rgwot import paths
 from rgwot.columns import TERMS, readable
-from rgwot.keysteps.decode import NAMED
+from rgwot.embedding.values import NAMED
 from rgwot.paths import Run, Tree
 from rgwot.procedure.facts import join_words
 from rgwot.records import read_manifest, read_scores

@@ -18,7 +18,7 @@ from rgwot.config.experiments import split_id
 from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.datasets.names import stem_of
 from rgwot.diagnostics import Diagnostics, LeftOutFacts, ScopeFacts
-from rgwot.keysteps.decode import NAMED
+from rgwot.embedding.values import NAMED
 from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.ordering import first_order, rank_procedures
 from rgwot.keysteps.reading import edits_sentence, tells_nothing
