@@ -38,7 +38,8 @@ def videos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "tea"
 
 
-@pytest.fixture(scope="module")
+# A window of each test's own: a page whose server has ended asks on, and the console tells that it is refused.
+@pytest.fixture
 def window(running: Chromium) -> Iterator[Window]:
     browser = Browser(running)
     yield browser.window(1400, 900)
