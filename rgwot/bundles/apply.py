@@ -160,8 +160,8 @@ class Applied:
 
     Only segments that count are counted. ``from_study`` tells whether the result in the bundle contains the video;
     ``deviations`` has the cells (`rgwot.procedure.facts.DEVIATION_HEADINGS`) of each deviation of the video from the
-    procedure of the result. ``unlike`` is a line if the video looks like none of the study, ``length`` one if it is far
-    longer or shorter than those.
+    procedure of the result. ``unlike`` is a line if the video, or a part of it, looks like none of the study,
+    ``length`` one if it is far longer or shorter than those.
     """
 
     video: str

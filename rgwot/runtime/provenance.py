@@ -56,6 +56,14 @@ def recorded(record: Path, verb: str | None = None) -> dict[str, str]:
         return {}
 
 
+def recorded_settings(output: Path) -> dict[str, Any]:
+    """Return the settings in the record of an output; none if it cannot be read."""
+    try:
+        return dict(json.loads(record_path(output).read_text(encoding="utf-8"))["settings"])
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return {}
+
+
 def unedited(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file of key steps; raise RgwotError if the record beside it has another SHA-256."""
     file = Path(path)
