@@ -45,7 +45,7 @@ def likeness(videos: Sequence[VideoFeatures]) -> dict[str, NDArray[Any]]:
 
     ``mean``, ``scale`` (C,) and ``samples`` (n, C) are of the features, ``usual`` () is the largest distance of a video
     from the others, ``nearly_all`` () the largest distance within which 95 % of the samples of a video are, and
-    ``length_s`` () the usual length. With fewer than two videos nothing is known.
+    ``length_s`` () the usual length, if it is known. With fewer than two videos nothing is known.
     """
     if len(videos) < 2:
         return {}
@@ -61,15 +61,31 @@ def likeness(videos: Sequence[VideoFeatures]) -> dict[str, NDArray[Any]]:
         max(*(float(np.quantile(one, share)) for one in distances), _LEAST * np.sqrt(2 * every.shape[1]))
         for share in (0.5, 0.95)
     )
-    samples = np.concatenate(scaled).astype(np.float32)
-    return {
+    known = {
         "mean": every.mean(axis=0),
         "scale": scale,
-        "samples": samples,
+        "samples": np.concatenate(scaled).astype(np.float32),
         "usual": np.asarray(usual),
         "nearly_all": np.asarray(nearly_all),
-        "length_s": np.asarray(usual_length([video.duration_s for video in videos])),
     }
+    length_s = np.asarray(usual_length([video.duration_s for video in videos]))
+    return known if np.isnan(length_s) else {**known, "length_s": length_s}
+
+
+def check_likeness(known: Mapping[str, NDArray[Any]], channels: int) -> None:
+    """Raise ValueError for arrays of `likeness` that do not fit each other or features with so many ``channels``."""
+    if not known:
+        return
+    shapes = {"mean": (channels,), "scale": (channels,), "samples": (len(known["samples"]), channels), "usual": ()}
+    shapes |= {name: () for name in ("nearly_all", "length_s") if name in known}
+    for name, shape in shapes.items():
+        if known[name].shape != shape:
+            raise ValueError(f"{name} of shape {known[name].shape}, expected {shape}")
+    if not len(known["samples"]):
+        raise ValueError("no samples")
+    for name in shapes.keys() - {"mean", "samples"}:
+        if not (known[name] > 0).all():
+            raise ValueError(f"{name} is not above 0")
 
 
 def far_from(known: Mapping[str, NDArray[Any]], video: VideoFeatures) -> float:
