@@ -211,6 +211,8 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         with bundle.fitting(f"its parts do not fit {facts.run}"):
             write_embeddings(embeddings, stores, embed, recorded)
             videos = read_embeddings(embeddings).videos
+            if not all(np.isfinite(video.embedding).all() for video in videos.values()):
+                raise ValueError("embeddings are not finite")
             steps, of_study = learned.label(predict, stores, videos)
         new = [store for store in stores if store.video not in of_study]
         unlike, lengths = (

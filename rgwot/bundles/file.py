@@ -132,7 +132,7 @@ class Bundle:
     parts: Mapping[str, bytes]
 
     def arrays(self, part: str) -> dict[str, NDArray[Any]]:
-        """Return the arrays of a part, which are of real and finite numbers, but for an unknown usual length (NaN)."""
+        """Return the arrays of a part, which are of real numbers, but for an unknown usual length (NaN)."""
         try:
             with np.load(io.BytesIO(self.parts[part]), allow_pickle=False) as content:
                 arrays = {name: content[name] for name in content.files}
@@ -141,9 +141,10 @@ class Bundle:
                 f"{part}: found no readable arrays without pickled objects ({first_line(error)})"
             ) from None
         for name, array in arrays.items():
-            real = array.dtype.kind in "biuf"
-            if not real or not (np.isfinite(array).all() or (name == USUAL and array.ndim == 0 and np.isnan(array))):
-                raise self.wrong(f"{part}: {name[:80]!r} is not of finite numbers")
+            # Limits may be infinite, and a usual length unknown.
+            unknown = name == USUAL and array.ndim == 0
+            if array.dtype.kind not in "biuf" or (not unknown and np.isnan(array).any()):
+                raise self.wrong(f"{part}: {name[:80]!r} is not of real numbers, or NaN")
         return arrays
 
     def procedure(self) -> Procedure:

@@ -86,6 +86,8 @@ def check_likeness(known: Mapping[str, NDArray[Any]], channels: int) -> None:
     for name in shapes.keys() - {"mean", "samples"}:
         if not (known[name] > 0).all():
             raise ValueError(f"{name} is not above 0")
+    if not all(np.isfinite(known[name]).all() for name in shapes):
+        raise ValueError("not all numbers are finite")
 
 
 def far_from(known: Mapping[str, NDArray[Any]], video: VideoFeatures) -> float:

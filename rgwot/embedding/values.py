@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -55,6 +56,9 @@ NAMED = 3
 SKETCHED, TOGETHER, FEWEST_PARTS, IN_COMMON = 64, 4, 16, 0.9
 """Two recordings have samples in common if they share this much (the last number) of a sketch: the smallest hashes, so
 many at most, of parts of so many samples. Of fewer different parts than the third number nothing is told."""
+
+FEW_SHARE = 20
+"""A part of a sketch that more recordings have tells nothing."""
 
 PAUSE_STEPS, PAUSE_SHARE = 10.0, 0.05
 """A pause is told from this many usual steps on, if it also has this share of the recorded time."""
@@ -132,6 +136,16 @@ def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))
+
+
+def _sharing(recordings: Mapping[str, Values]) -> list[tuple[str, str]]:
+    """Return the pairs of recordings with a part of their sketches in common that few others have."""
+    having = defaultdict[int, list[str]](list)
+    for name, values in recordings.items():
+        for part in values.sketch:
+            having[part].append(name)
+    few = (names for names in having.values() if len(names) <= FEW_SHARE)
+    return list(dict.fromkeys(pair for names in few for pair in combinations(names, 2)))
 
 
 def _in_common(one: Values, other: Values) -> bool:
@@ -298,8 +312,8 @@ def unusual(
             lines.append(line)
         if lines:
             told[name] = lines
-    for (name, values), (other, other_values) in combinations(recordings.items(), 2):
-        if _in_common(values, other_values):
+    for name, other in _sharing(recordings):
+        if _in_common(recordings[name], recordings[other]):
             line = (
                 f"most of its samples, or of those of {name}, are in both, as if it were one recording; leave one out"
             )

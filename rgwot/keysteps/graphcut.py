@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -215,7 +216,7 @@ def restore_graphcut(learned: Learned, K: int, settings: Graphcut) -> Predict:
         For a fuzzifier for which memberships do not exist.
     """
     mean, floor, m = learned["mean"], float(learned["floor"]), float(learned["m"])
-    if m <= 1:
+    if not 1 < m < math.inf:
         raise ValueError(f"m {m:g}, expected above 1")
 
     def predict(others: Frames) -> Decoded:
