@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rgwot.datasets.names import id_of, stem_of
-from rgwot.keysteps.decode import split_by_video
+from rgwot.keysteps.labelling import split_by_video
 from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.tree import grown
 from rgwot.runtime.errors import RgwotError, extras

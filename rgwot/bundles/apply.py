@@ -32,9 +32,11 @@ from rgwot.embedding.interface import EmbeddedVideo, EmbedVideo
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.features.store import IMPORTER, FeatureStore, open_store
 from rgwot.keysteps import collapse
-from rgwot.keysteps.decode import Labelling, doubts, no_background, order_of
+from rgwot.keysteps.decode import order_of
 from rgwot.keysteps.interface import Decoded, Predict
+from rgwot.keysteps.labelling import Labelling
 from rgwot.keysteps.ordering import KeySteps, counted, first_order, format_order, usual_kept
+from rgwot.keysteps.warnings import doubts, no_background
 from rgwot.paths import STORE, Tree
 from rgwot.procedure import Procedure
 from rgwot.procedure.facts import deviation_facts

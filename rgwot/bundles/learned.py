@@ -21,9 +21,9 @@ from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo, EmbedVideo, F
 from rgwot.embedding.settings import Embedding
 from rgwot.features.index import common_attributes
 from rgwot.features.store import IMPORTER, FeatureStore
-from rgwot.keysteps.decode import Labelling, labelling_of
 from rgwot.keysteps.extended import restored
 from rgwot.keysteps.interface import Predict
+from rgwot.keysteps.labelling import Labelling, labelling_of
 from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.settings import Decoder
 from rgwot.paths import STORE, Run

@@ -11,8 +11,8 @@ import numpy as np
 from rgwot.diagnostics import LeftOutFacts
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.embedding.values import usual_length
-from rgwot.keysteps.decode import ByVideo, labelling_of, split_by_video, with_given
 from rgwot.keysteps.interface import UNKNOWN, Decode, Given, learned_from
+from rgwot.keysteps.labelling import ByVideo, labelling_of, split_by_video, with_given
 from rgwot.keysteps.ordering import generator_for
 from rgwot.runtime.progress import with_progress
 

@@ -245,16 +245,7 @@ def fit_encoder(
     """
     place = resolve_device(device)
     _set_threads(settings.train.threads)
-    n_train = settings.data.n_train
-    if len(stores) < max(2, n_train or 0):
-        need = "at least 2" if n_train is None else f"data.n_train = {n_train}"
-        raise RgwotError(
-            f"{where}: {len(stores)} video{'' if len(stores) == 1 else 's'} with features"
-            f"{' that are not held out' if held_out else ''}, "
-            f"expected {need}; add videos to the task or leave it out"
-        )
-    if n_train is not None:
-        stores = [stores[index] for index in draw_videos(len(stores), n_train, seed)]
+    stores = _trained_on(stores, settings.data.n_train, seed, where, held_out)
     notes = [note for note in (inactive_prior(settings), long_window(settings, stores)) if note]
     for note in notes:
         log.info(note)
@@ -306,6 +297,20 @@ def fit_encoder(
         fitted = fit_beside(stores, embed)
         model["beside"] = {name: torch.from_numpy(array) for name, array in fitted.items()}
     return Trained(model, trainer.history, checkpoint)
+
+
+def _trained_on(
+    stores: Sequence[VideoFeatures], n_train: int | None, seed: int, where: str, held_out: Sequence[str]
+) -> Sequence[VideoFeatures]:
+    """Return the videos to train on, ``n_train`` drawn by the seed; raise RgwotError if there are too few."""
+    if len(stores) < max(2, n_train or 0):
+        need = "at least 2" if n_train is None else f"data.n_train = {n_train}"
+        raise RgwotError(
+            f"{where}: {len(stores)} video{'' if len(stores) == 1 else 's'} with features"
+            f"{' that are not held out' if held_out else ''}, "
+            f"expected {need}; add videos to the task or leave it out"
+        )
+    return stores if n_train is None else [stores[index] for index in draw_videos(len(stores), n_train, seed)]
 
 
 def recipe_of(settings: TrainedEncoder) -> Recipe:

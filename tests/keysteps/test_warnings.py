@@ -16,8 +16,8 @@ from rgwot.diagnostics import TimeChoice
 from rgwot.embedding.arrays import Spread, scales_differ
 from rgwot.features.importing import import_features
 from rgwot.features.store import open_store
-from rgwot.keysteps.decode import NO_BACKGROUND, doubts
 from rgwot.keysteps.settings import Meanfield
+from rgwot.keysteps.warnings import NO_BACKGROUND, doubts
 from rgwot.stages.decode import decode
 
 SOUND: dict[str, Any] = {

@@ -130,18 +130,7 @@ def read_run(
     labels = annotated if kind == ANNOTATED else diagnostics.names
     names_here = labels | typed
     warnings = diagnostics.warnings or []
-    learned: tuple[Procedure, Sequence[Deviation]] | None = None
-    own: Sequence[str] = ()
-    if kind != "trivial":
-        procedure, found = (
-            read_procedure(tree.at(paths.PROCEDURE, run)),
-            read_deviation_list(tree.at(paths.DEVIATIONS, run)),
-        )
-        learned = procedure, found
-        if (path := expected_file(tree.keysteps(run))) is not None:
-            # Key steps of one name stay apart here, as on the rest of the page, but for what is expected.
-            told = named(segments_here, names_here, None, found, read_expected(path))
-            learned, own = (procedure, told.deviations), told.own
+    learned, own = (None, ()) if kind == "trivial" else _learned(tree, run, segments_here, names_here)
     edits = diagnostics.second_reading
     blind = edits is not None and tells_nothing(edits)
     if edits is not None and (sentence := edits_sentence(edits)):
@@ -181,6 +170,19 @@ def read_run(
     recordings, every = (recordings_from_segments(segments_here, every=one) for one in (False, True))
     body = _body(segments_here, recordings, videos)
     return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings, every, own, number, blind)
+
+
+def _learned(
+    tree: Tree, run: Run, segments: pd.DataFrame, names: Mapping[int, str]
+) -> tuple[tuple[Procedure, Sequence[Deviation]], Sequence[str]]:
+    """Return the procedure of a run with the deviations from it, and sentences on the procedure that is expected."""
+    procedure = read_procedure(tree.at(paths.PROCEDURE, run))
+    deviations = read_deviation_list(tree.at(paths.DEVIATIONS, run))
+    if (path := expected_file(tree.keysteps(run))) is None:
+        return (procedure, deviations), ()
+    # Key steps of one name stay apart here, as on the rest of the page, but for what is expected.
+    told = named(segments, names, None, deviations, read_expected(path))
+    return (procedure, told.deviations), told.own
 
 
 def about_number(tree: Tree, run: Run, diagnostics: Diagnostics) -> tuple[str, str]:
@@ -442,32 +444,6 @@ def picture(
     shown = told(procedure)
     layers = _layers(shown)
     captions = [_caption(shown, [card.node.key_step for card in layer]) for layer in layers]
-    cards = [card for layer in layers for card in layer]
-    says = any(card.after for layer in layers[1:] for card in layer)
-    legend = (
-        (
-            f"A key step that fewer than {100 * OPTIONAL_BELOW:.0f} % of the videos show is optional (dashed).",
-            any(card.node.n_videos < shown.n_videos for card in cards),
-        ),
-        (
-            "Key steps in one frame are done in either order, or their order is not known: it takes "
-            f"{FEWEST} videos that show both, and most of them the same order.",
-            len(layers) < len(cards),
-        ),
-        (
-            "Time runs from left to right: a card comes after everything in the card or frame before it"
-            + (
-                "; if it says \N{LEFT DOUBLE QUOTATION MARK}after …\N{RIGHT DOUBLE QUOTATION MARK}, only after those."
-                if says
-                else "."
-            ),
-            len(layers) > 1,
-        ),
-        (
-            "A question mark: few videos show both, or some contradict.",
-            any(doubt for card in cards for _, doubt in card.after),
-        ),
-    )
     marked = {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}
     sentences = (
         " ".join([order_sentence(procedure, marked), *again_sentences(procedure, recordings, marked)]),
@@ -496,13 +472,44 @@ def picture(
         [text for text in (" ".join(own), _also_sentence(number, facts, also)) if text],
         headings,
         [[cell.split(_STEP) for cell in row] for row in table],
-        " ".join(words for words, there in legend if there),
+        _legend(layers, shown.n_videos),
         layers,
         captions,
         lines,
         "" if pending and unknown else _most_different(lines),
         unchecked,
     )
+
+
+def _legend(layers: Sequence[Sequence[_Card]], n_videos: int) -> str:
+    """Return what the signs mean that occur in a drawing of a procedure learned from ``n_videos``."""
+    cards = [card for layer in layers for card in layer]
+    says = any(card.after for layer in layers[1:] for card in layer)
+    legend = (
+        (
+            f"A key step that fewer than {100 * OPTIONAL_BELOW:.0f} % of the videos show is optional (dashed).",
+            any(card.node.n_videos < n_videos for card in cards),
+        ),
+        (
+            "Key steps in one frame are done in either order, or their order is not known: it takes "
+            f"{FEWEST} videos that show both, and most of them the same order.",
+            len(layers) < len(cards),
+        ),
+        (
+            "Time runs from left to right: a card comes after everything in the card or frame before it"
+            + (
+                "; if it says \N{LEFT DOUBLE QUOTATION MARK}after …\N{RIGHT DOUBLE QUOTATION MARK}, only after those."
+                if says
+                else "."
+            ),
+            len(layers) > 1,
+        ),
+        (
+            "A question mark: few videos show both, or some contradict.",
+            any(doubt for card in cards for _, doubt in card.after),
+        ),
+    )
+    return " ".join(words for words, there in legend if there)
 
 
 #: For other numbers of key steps: the deviations that hold with them, as `rgwot.procedure.differences.what`.
