@@ -40,8 +40,11 @@ export function makeCards() {
   decodeAhead(0);
 }
 
-/** How many deviations of a video are not doubtful, as the line of the video in the first tab says. */
-export const numberOfDeviations = (video) => Number(document.querySelector(`.procedure[data-run="${state.run}"] .line[data-video="${video}"]`)?.dataset.number || 0);
+/** How many deviations of a video are not doubtful, as its line in the first tab says; doubtful ones decide between equals. */
+export function numberOfDeviations(video) {
+  const line = /** @type {any} */ (document.querySelector(`.procedure[data-run="${state.run}"] .line[data-video="${video}"]`));
+  return line ? Number(line.dataset.number) + Number(line.dataset.doubtful) / 1000 : 0;
+}
 
 /** The name of a video, and whether the chosen result learned from its annotation. */
 function heading(at) {
