@@ -71,8 +71,8 @@ def opened(folder: Path, window: Window) -> Iterator[None]:
         yield
         window.wait_for("document.querySelector('#saved').textContent === 'Everything is saved.'")
         window.wait_for("DATA.runs.some(({given}) => given.length)", 60)
-        window.wait_for("!document.querySelector('#newer').hidden", 600)
-        window.wait_for("!document.querySelector('#running').textContent", 60)
+        window.wait_for("!document.querySelector('#newer').hidden", 900)
+        window.wait_for("!document.querySelector('#running').textContent", 900)
         # What the run decided of deviations is there.
         window.wait_for("!document.querySelector('#procedure').textContent.includes('being checked')", 60)
         assert window.errors == []
