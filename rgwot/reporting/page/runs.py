@@ -395,8 +395,9 @@ class Picture(NamedTuple):
     (`rgwot.procedure.facts.step_table`). ``legend`` explains the signs in the drawing.
     ``layers`` are the cards in the consensus order; those of a layer have no known order, which its caption tells, and
     need the whole layer before unless they say otherwise. ``lines`` are the videos with the number of their deviations
-    that are not doubtful, and all of them by time, the less surprising and less sure ones apart; ``most_different``
-    names those that differ most. ``unchecked`` says why it is not known how sure some deviations are, if so.
+    that are not doubtful, the number of doubtful ones, and all of them by time, the less surprising and less sure ones
+    apart; ``most_different`` names those that differ most. ``unchecked`` says why it is not known how sure some
+    deviations are, if so.
     """
 
     place: int
@@ -588,36 +589,39 @@ def _lines(
         moments, others = ([row for row in of_video if (row in first) is chosen] for chosen in (True, False))
         marks = {"typical": video.id == procedure.most_typical, "given": video.id in taught}
         none = video.reason if video.status in ("ok", "partial") else ""
-        number = sum(row.sureness != "doubtful" for row in of_video)
+        doubtful = sum(row.sureness == "doubtful" for row in of_video)
         if video.id not in taught:
             none = none or nothing
         lines.append(
             {
-                "place": place, "name": video.name, "number": number, **marks,
-                "moments": moments, "others": others, "none": none,
+                "place": place, "name": video.name, "number": len(of_video) - doubtful, "doubtful": doubtful,
+                "moments": moments, "others": others, "none": none, **marks,
             }
         )  # fmt: skip
     return lines
 
 
 def _most_different(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Return a sentence on the videos with the most deviations that are not doubtful, and those with the next most.
+    """Return a sentence on the videos with the most deviations, and those with the next most.
 
-    Returns an empty text if no video differs.
+    Doubtful ones, which a line folds away, are told beside the others, and decide between equals. Returns an empty text
+    if no video has more than doubtful ones.
     """
-    by_number: dict[int, list[str]] = {}
-    for line in sorted((line for line in lines if line["number"]), key=lambda line: -line["number"]):
-        by_number.setdefault(line["number"], []).append(line["name"])
-    if not by_number:
+    by_number: dict[tuple[int, int], list[str]] = {}
+    for line in lines:
+        by_number.setdefault((line["number"], line["doubtful"]), []).append(line["name"])
+    (most, first), *others = sorted(by_number.items(), reverse=True) or [((0, 0), [])]
+    if not most[0]:
         return ""
 
-    def told(number: int, names: Sequence[str], words: str = "") -> str:
+    def told(number: tuple[int, int], names: Sequence[str], words: str = "") -> str:
+        likely, doubtful = number
         each = " each" * (len(names) > 1)
-        return f"{join_words(names) if len(names) <= MOST_NAMED else f'{len(names)} videos'} ({number}{words}{each})"
+        counted = f"{likely}{words}" + f" and {doubtful} doubtful" * (doubtful > 0)
+        return f"{join_words(names) if len(names) <= MOST_NAMED else f'{len(names)} videos'} ({counted}{each})"
 
-    (most, first), *others = by_number.items()
-    first_told = told(most, first, " deviation" + "s" * (most > 1))
-    then = f", then {told(*others[0])}" if others and len(first) == 1 else ""
+    first_told = told(most, first, " deviation" + "s" * (most[0] > 1))
+    then = f", then {told(*others[0])}" if others and others[0][0][0] and len(first) == 1 else ""
     return f"Most differ{'s' * (len(first) == 1)}: {first_told}{then}."
 
 

@@ -82,12 +82,19 @@ function chooseRun(run) {
   show(state.view);
 }
 
+/** The results that can be chosen; trivial ones are compared under Scores alone, unless there are no others. */
+function chosenRuns() {
+  const all = DATA.runs.map((facts, run) => /** @type {const} */ ([facts, run]));
+  const worth = all.filter(([{ kind }]) => kind !== "trivial");
+  return worth.length ? worth : all;
+}
+
 function drawSummary() {
   const count = (status) => DATA.videos.filter((video) => video.status === status).length;
   const parts = [plural(DATA.videos.length - count("skipped"), "video")];
   // Labels given in Python are known by what they taught alone.
   const annotated = count("ok") || new Set(DATA.runs.flatMap(({ given }) => given)).size;
-  parts.push(annotated ? `${annotated} annotated` : "none annotated", plural(DATA.runs.length, "result"));
+  parts.push(annotated ? `${annotated} annotated` : "none annotated", plural(chosenRuns().length, "result"));
   byId("summary").textContent = parts.join(", ");
   const notices = DATA.notices.concat(DATA.videos.filter((video) => video.status === "skipped").map((video) => `Left out: ${video.name}: ${video.reason}`));
   for (const facts of DATA.runs) {
@@ -151,11 +158,10 @@ document.addEventListener("keydown", (event) => {
   else if (!player.hidden) stopPlayer();
 });
 window.addEventListener("scroll", hidePopup, { passive: true });
-/** Trivial results are compared under Scores alone, unless there are no others. */
 function offerRuns() {
-  const all = DATA.runs.map((facts, run) => /** @type {const} */ ([facts, run]));
-  const worth = all.filter(([{ kind }]) => kind !== "trivial");
-  offer(byId("run"), (worth.length ? worth : all).map(([facts, run]) => [run, `${runTitle(run)}${facts.collapsed ? " (collapsed)" : ""}`]));
+  const runs = chosenRuns();
+  byId("numbers").hidden = runs.length < 2;
+  offer(byId("run"), runs.map(([facts, run]) => [run, `${runTitle(run)}${facts.collapsed ? " (collapsed)" : ""}`]));
 }
 offerRuns();
 byId("run").addEventListener("change", () => chooseRun(Number(byId("run").value)));
