@@ -352,8 +352,8 @@ def _weight_of_time(diagnostics: Diagnostics) -> str:
 def as_sentence(note: str) -> str:
     """Return a note as a sentence; a setting's key at its start keeps its first letter.
 
-    >>> as_sentence("two seeds disagree"), as_sentence("decode.time: auto chose 0.08")
-    ('Two seeds disagree.', 'decode.time: auto chose 0.08.')
+    >>> as_sentence("two answers compete"), as_sentence("decode.time: auto chose 0.08")
+    ('Two answers compete.', 'decode.time: auto chose 0.08.')
     """
     first = note.partition(" ")[0]
     return f"{note}." if "." in first else f"{note[:1].upper()}{note[1:]}."
@@ -428,6 +428,7 @@ def picture(
     shares: bool = True,
     blind: bool = False,
     pending: str = "",
+    competing: Sequence[str] = (),
 ) -> Picture:
     """Return a procedure as the page shows it.
 
@@ -438,7 +439,7 @@ def picture(
     deviations hold. ``shares`` says whether these recordings are those of the procedure, so that their time may stand
     in its table. If ``blind``, no video is said to have nothing unusual, since no deviation can be told. ``pending`` is
     a sentence if a second reading of the videos has yet to decide how sure deviations are: then none is told as sure,
-    but those of annotated videos.
+    but those of annotated videos. ``competing`` are sentences on answers that are supported almost equally.
     """
     if pending:
         deviations = [one if one.video in taught else replace(one, sureness=None) for one in deviations]
@@ -447,7 +448,7 @@ def picture(
     captions = [_caption(shown, [card.node.key_step for card in layer]) for layer in layers]
     marked = {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}
     sentences = (
-        " ".join([order_sentence(procedure, marked), *again_sentences(procedure, recordings, marked)]),
+        " ".join([*competing, order_sentence(procedure, marked), *again_sentences(procedure, recordings, marked)]),
         doubt_sentence(procedure, deviations, marked, doubts),
     )
     headings, table = step_table(step_facts(procedure, *((recordings, every) if shares else ())), marked)
