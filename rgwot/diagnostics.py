@@ -78,10 +78,14 @@ class UncoveredFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOutFacts:
-    """The share of frames that get their label when each of ``videos`` is labelled by the others that teach."""
+    """The share of frames that get their label when each of ``videos`` is labelled by the others that teach.
+
+    ``frames_right`` is the mean of ``shares``, one for each video; results of older versions lack these.
+    """
 
     videos: Sequence[str]
     frames_right: float
+    shares: Sequence[float] = ()
     decoding_cpu_s: float = 0.0
 
 

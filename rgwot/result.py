@@ -752,7 +752,7 @@ class Discovery:
         Parameters
         ----------
         videos
-            Number of videos without labels.
+            Number of videos without labels. They are chosen as a set: one of them may lack steps that others show.
         moments
             Number of moments. Exactly one of the two is given.
 
