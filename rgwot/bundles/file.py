@@ -104,7 +104,7 @@ class About(Block):
     K: Annotated[int, Field(ge=1, le=_MOST)]
     time: Annotated[float, Field(ge=0, lt=1)]
     surplus: Annotated[int, Field(ge=0, le=_MOST)]
-    settings: dict[str, dict[str, Any]]
+    settings: dict[str, dict[str, object]]
     features: FeatureKind
     features_fps: Annotated[float, Field(gt=0, le=1e6)]
     names: dict[Annotated[int, Field(ge=1)], _Name]
@@ -152,14 +152,14 @@ class Bundle:
         return RgwotError(f"{self.path}: {why}; not a valid bundle (expected output of the workflow's bundle rule)")
 
 
-def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def packed(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
     """Return arrays as the bytes of an ``.npz`` file."""
     written = io.BytesIO()
     np.savez(written, **dict(arrays))  # type: ignore[arg-type]
     return written.getvalue()
 
 
-def bundle_bytes(facts: Mapping[str, Any], parts: Mapping[str, bytes]) -> bytes:
+def bundle_bytes(facts: Mapping[str, object], parts: Mapping[str, bytes]) -> bytes:
     """Return the bytes of a bundle of parts by name; ``facts`` has the fields of `About` except versions and digests.
 
     The same content gives the same bytes.

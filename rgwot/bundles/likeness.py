@@ -9,7 +9,6 @@ several times as far.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,7 @@ _LEAST = 0.05
 """Two videos of the same few values are not exactly equal: least distance, relative to that of independent ones."""
 
 
-def likeness(videos: Sequence[VideoFeatures]) -> dict[str, NDArray[Any]]:
+def likeness(videos: Sequence[VideoFeatures]) -> dict[str, NDArray[np.floating]]:
     """Return as arrays what `far_from` and `length_told` need.
 
     ``mean``, ``scale`` (C,) and ``samples`` (n, C) are of the features, ``usual`` () is the largest distance of a video
@@ -59,7 +58,7 @@ def likeness(videos: Sequence[VideoFeatures]) -> dict[str, NDArray[Any]]:
     }
 
 
-def far_from(known: Mapping[str, NDArray[Any]], video: VideoFeatures) -> float:
+def far_from(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures) -> float:
     """Return how many times as far a video lies as the farthest video of the study; 0 if that is unknown."""
     if not known:
         return 0.0
@@ -67,7 +66,7 @@ def far_from(known: Mapping[str, NDArray[Any]], video: VideoFeatures) -> float:
     return _distance(x, known["samples"].astype(np.float64)) / float(known["usual"])
 
 
-def length_told(known: Mapping[str, NDArray[Any]], video: VideoFeatures) -> str:
+def length_told(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures) -> str:
     """Return a line if a video is far longer or shorter than those of the study, otherwise an empty text."""
     if "length_s" not in known:
         return ""

@@ -171,7 +171,7 @@ class Procedure:
     """
 
     learner: str
-    settings: dict[str, Any]
+    settings: dict[str, object]
     n_videos: int
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -226,12 +226,12 @@ class Procedure:
         ]
         return html_table("Procedure, in the usual order", ["key step", "videos", "median seconds", "needs"], rows)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the content of ``procedure.json``; numbers that are not finite become None."""
         return {"version": VERSION, **_JSON.dump_python(self, mode="json")}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Procedure:
+    def from_json(cls, data: Mapping[str, object]) -> Procedure:
         """Return the procedure that `to_json` turned into ``data``.
 
         Raises `RgwotError` for another version, and if a field is missing or wrong.

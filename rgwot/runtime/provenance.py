@@ -16,7 +16,6 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from rgwot import __version__
 from rgwot.paths import SEGMENTS, STORE, name_of
@@ -142,7 +141,7 @@ def stamp(paths: Iterable[str | os.PathLike[str]]) -> str:
     return hasher.hexdigest()[:16]
 
 
-def write_record(output: Path, verb: str, others: Iterable[Path] = (), **content: Any) -> None:
+def write_record(output: Path, verb: str, others: Iterable[Path] = (), **content: object) -> None:
     """Write the record of an output: settings and code, and the digests of its files and of others beside it."""
     record = {"verb": verb, "output": below_results(output) or output.as_posix(), **content, **surroundings()}
     # Paths and other objects become texts.
@@ -155,7 +154,7 @@ def note_revision(code: Path) -> None:
     os.environ[REVISION] = revision(code)
 
 
-def surroundings() -> dict[str, Any]:
+def surroundings() -> dict[str, object]:
     """Return the code, packages, interpreter and system on which a result depends."""
     noted = os.environ.get(REVISION)
     return {

@@ -63,7 +63,7 @@ def parse_model(content: bytes) -> dict[str, Any]:
     return model
 
 
-def model_bytes(model: Mapping[str, Any]) -> bytes:
+def model_bytes(model: Mapping[str, object]) -> bytes:
     """Return a model as the bytes of its file."""
     written = io.BytesIO()
     torch.save(dict(model), written)
@@ -77,23 +77,23 @@ class Checkpoint:
     checkpoint. Snakemake does not know these files.
     """
 
-    def __init__(self, output_dir: Path, identity: Any) -> None:
+    def __init__(self, output_dir: Path, identity: object) -> None:
         text = json.dumps(identity, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         self.path = output_dir.parent / ".resume" / digest / "state.pt"
 
-    def load(self) -> dict[str, Any] | None:
+    def load(self) -> dict[str, object] | None:
         """Return the last saved state, or None if there is none or it is unreadable, as after a power failure."""
         if not self.path.exists():
             return None
         try:
-            state: dict[str, Any] = load_tensors(self.path)
+            state: dict[str, object] = load_tensors(self.path)
         except UnreadableTensors as error:
             log.warning("%s; starting again", error)
             return None
         return state
 
-    def save(self, state: dict[str, Any]) -> None:
+    def save(self, state: dict[str, object]) -> None:
         """Replace the saved state."""
         write_tensors(state, self.path)
 
@@ -201,7 +201,7 @@ def train(
 class Trained(NamedTuple):
     """A trained model (the content of ``model.pt``), a record per iteration, and the checkpoint, if any."""
 
-    model: dict[str, Any]
+    model: dict[str, object]
     history: list[Record]
     checkpoint: Checkpoint | None = None
 
@@ -213,7 +213,7 @@ def fit_encoder(
     *,
     device: str = "auto",
     held_out: Sequence[str] = (),
-    features: Mapping[str, Any],
+    features: Mapping[str, object],
     where: str = "features",
     resume: Path | None = None,
 ) -> Trained:
@@ -287,7 +287,7 @@ def fit_encoder(
     _run(trainer, checkpoint, f"train {resume or ''}".strip())
 
     state = {name: tensor.cpu() for name, tensor in encoder.state_dict().items()}
-    model: dict[str, Any] = {"encoder": state, "architecture": architecture, **recorded}
+    model: dict[str, object] = {"encoder": state, "architecture": architecture, **recorded}
     if projection is not None:
         model["projection"] = {"mean": torch.from_numpy(projection.mean), "basis": torch.from_numpy(projection.basis)}
     if settings.encoder.beside:
@@ -381,7 +381,7 @@ def resolve_precision(name: str, device: torch.device) -> str:
 
 def build_encoder(
     block: EncoderSettings, precision: str, seed: int, bank: FeatureBank, weights: str
-) -> tuple[Encoder, dict[str, Any]]:
+) -> tuple[Encoder, dict[str, object]]:
     """Make the encoder to train, on the CPU, and return it with its arguments.
 
     Vectors go through fully connected layers.

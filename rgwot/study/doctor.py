@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rgwot.blocks import load
 from rgwot.columns import readable
@@ -233,7 +233,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def examine(
-    content: Mapping[str, Any],
+    content: Mapping[str, object],
     dataset: str,
     tasks: Sequence[str] = (),
     *,
