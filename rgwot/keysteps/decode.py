@@ -285,8 +285,11 @@ def _cluster_task(
     if twice is None and other is not None:
         again = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, other), usual)
         twice = labelling.labels, again.labels
-    # Background counts as one more cluster, and there may be clusters beyond K.
-    apart = math.nan if twice is None else differ(*(own - NO_CLUSTER for own in twice), 2 + int(np.max(twice)))
+    apart = math.nan
+    if twice is not None:
+        # Background counts as one more cluster, and there may be clusters beyond K.
+        first, second = (own - NO_CLUSTER for own in twice)
+        apart = differ(first, second, 2 + int(np.max(twice)))
     members = [
         {name: row for name, row in split_by_video(training, member).items() if (row != UNKNOWN).all()}
         for member in labelling.members

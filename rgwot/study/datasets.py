@@ -294,13 +294,18 @@ def changed_sources(study: Study, dataset: str, task: str) -> Iterator[Path]:
     """
     from rgwot.features.store import made_from_another
 
-    alone = study.config.dataset(dataset).imported is None
     for video in videos(study, dataset, task):
         store = paths.at(paths.FEATURES, dataset=dataset, task=task, video=video)
         if store.is_dir():
-            source = Path((video_path if alone else imported_file)(study, dataset, task, video))
+            source = source_file(study, dataset, task, video)
             if made_from_another(store, source):
                 yield source
+
+
+def source_file(study: Study, dataset: str, task: str, video: str) -> Path:
+    """Return the file from which the features of a video are made: the video, or a file of imported features."""
+    own = video_path if study.config.dataset(dataset).imported is None else imported_file
+    return Path(own(study, dataset, task, video))
 
 
 def every_changed_source(study: Study) -> Iterator[Path]:

@@ -388,7 +388,7 @@ class _Card(NamedTuple):
 
 
 class _Line(TypedDict):
-    """A video with its deviations by time: ``moments`` are told first, ``number`` are not doubtful, and ``doubtful`` are.
+    """A video with its deviations by time, ``moments`` first: ``number`` are not doubtful, and ``doubtful`` are.
 
     ``typical`` is the most typical video, ``given`` one that taught, and ``none`` what is said without a deviation.
     """
