@@ -134,7 +134,7 @@ class Bundle:
     def arrays(self, part: str) -> dict[str, NDArray[Any]]:
         """Return the arrays of a part, of real and finite numbers, but for an unknown usual length (NaN).
 
-        What a decoder learned may be infinite: limits that are open, and scores of classes without samples.
+        Single numbers, and what a decoder learned, may be infinite: open limits, and scores of classes without samples.
         """
         try:
             with np.load(io.BytesIO(self.parts[part]), allow_pickle=False) as content:
@@ -145,7 +145,7 @@ class Bundle:
             ) from None
         for name, array in arrays.items():
             real = array.dtype.kind in "biuf"
-            endless = real and part == DECODER and not np.isnan(array).any()
+            endless = real and (part == DECODER or array.ndim == 0) and not np.isnan(array).any()
             unknown = real and name == USUAL and array.ndim == 0 and bool(np.isnan(array))
             if not real or not (np.isfinite(array).all() or endless or unknown):
                 raise self.wrong(f"{part}: {name[:80]!r} is not of finite numbers")
