@@ -94,7 +94,7 @@ def drawn(
     names = {step: f"{step} {name}" for step, name in (names or {}).items()}
     if procedure.nodes:
         lines += ["", *_table(*step_table(step_facts(procedure, recordings, every), names))]
-    rows = deviation_facts(found, recordings if every is None else every, annotated)
+    rows = deviation_facts(found, [*recordings, *(every or ())], annotated)
     return [*lines, "", *deviation_lines([row.cells(names) for row in rows])]
 
 

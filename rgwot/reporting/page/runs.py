@@ -469,7 +469,7 @@ def picture(
         doubt_sentence(procedure, deviations, marked, doubts),
     )
     headings, table = step_table(step_facts(procedure, *((recordings, every) if shares else ())), marked)
-    facts = deviation_facts(deviations, recordings if every is None else every, taught)
+    facts = deviation_facts(deviations, [*recordings, *(every or ())], taught)
     facts = [
         replace(
             row,
