@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -365,7 +365,7 @@ def runs(labels: npt.ArrayLike) -> Segments:
     return Segments(values[starts], starts, np.append(borders, len(values)).astype(np.int64)[: len(starts)])
 
 
-def label_segments(time_s: NDArray[Any], labels: NDArray[Any], duration_s: float) -> pd.DataFrame:
+def label_segments(time_s: NDArray[np.floating], labels: NDArray[np.integer], duration_s: float) -> pd.DataFrame:
     """Return the segments of a video, a table ``start_s,end_s,key_step``; borders are half way between samples.
 
     Times ``time_s`` (T,), T >= 1, increase from 0 to below the duration; ``labels`` (T,) are whole numbers. If the

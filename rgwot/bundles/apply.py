@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +33,11 @@ from rgwot.embedding.interface import EmbeddedVideo, EmbedVideo
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.features.store import IMPORTER, FeatureStore, open_store
 from rgwot.keysteps import collapse
-from rgwot.keysteps.decode import Labelling, doubts, no_background, order_of
+from rgwot.keysteps.decode import order_of
 from rgwot.keysteps.interface import Decoded, Predict
+from rgwot.keysteps.labelling import Labelling
 from rgwot.keysteps.ordering import KeySteps, counted, first_order, format_order, usual_kept
+from rgwot.keysteps.warnings import doubts, no_background
 from rgwot.paths import STORE, Tree
 from rgwot.procedure import Procedure
 from rgwot.procedure.facts import deviation_facts
@@ -123,7 +125,7 @@ def _extractor(learned: LearnedResult, how: How) -> Make:
             "give --weights PATH, the path of this checkpoint"
         )
     shared_keys = ("size", "fps", "precision", "fused")
-    facts: dict[str, Any] = {key: value for key, value in attributes.items() if key in shared_keys}
+    facts: dict[str, object] = {key: value for key, value in attributes.items() if key in shared_keys}
     facts |= {"backbone": name, "weights": how.weights or weights, "seed": attributes.get("seed") or 0}
     settings = validated(FeatureSettings, facts, f"{learned.name}: features")
     backbone = load_backbone(settings.weights, settings.seed, settings.precision, settings.backbone)
@@ -261,7 +263,7 @@ def restore(bundle: Bundle) -> tuple[LearnedResult, EmbedVideo, Predict]:
         return learned, *learned.rules()
 
 
-def _model(bundle: Bundle) -> dict[str, Any]:
+def _model(bundle: Bundle) -> dict[str, object]:
     from rgwot.stages.train import parse_model
 
     try:
@@ -275,7 +277,7 @@ def _write_unannotated(tree: Tree, inputs: Mapping[Path, FeatureStore], unlike: 
     rows = []
     for source, store in inputs.items():
         path, pictured = source.absolute().as_posix(), source.suffix != STORE and not store.imported
-        row: dict[str, Any] = {"video": store.video, "name": stem_of(store.video), "path": path}
+        row: dict[str, object] = {"video": store.video, "name": stem_of(store.video), "path": path}
         row["reason"] = store.reason or unlike.get(store.video, "")
         if len(store):
             row |= {"duration_s": repr(store.duration_s), "fps": str(store.native_fps), "status": store.status}

@@ -107,7 +107,7 @@ class About(Block):
     K: Annotated[int, Field(ge=1, le=_MOST)]
     time: Annotated[float, Field(ge=0, lt=1)]
     surplus: Annotated[int, Field(ge=0, le=_MOST)]
-    settings: dict[str, dict[str, Any]]
+    settings: dict[str, dict[str, object]]
     features: FeatureKind
     features_fps: Annotated[float, Field(gt=0, le=1e6)]
     names: dict[Annotated[int, Field(ge=1)], _Name]
@@ -132,7 +132,10 @@ class Bundle:
     parts: Mapping[str, bytes]
 
     def arrays(self, part: str) -> dict[str, NDArray[Any]]:
-        """Return the arrays of a part, which are of real numbers, but for an unknown usual length (NaN)."""
+        """Return the arrays of a part, of real and finite numbers, but for an unknown usual length (NaN).
+
+        Single numbers, and what a decoder learned, may be infinite: open limits, and scores of classes without samples.
+        """
         try:
             with np.load(io.BytesIO(self.parts[part]), allow_pickle=False) as content:
                 arrays = {name: content[name] for name in content.files}
@@ -141,10 +144,11 @@ class Bundle:
                 f"{part}: found no readable arrays without pickled objects ({first_line(error)})"
             ) from None
         for name, array in arrays.items():
-            # Limits may be infinite, and a usual length unknown.
-            unknown = name == USUAL and array.ndim == 0
-            if array.dtype.kind not in "biuf" or (not unknown and np.isnan(array).any()):
-                raise self.wrong(f"{part}: {name[:80]!r} is not of real numbers, or NaN")
+            real = array.dtype.kind in "biuf"
+            endless = real and (part == DECODER or array.ndim == 0) and not np.isnan(array).any()
+            unknown = real and name == USUAL and array.ndim == 0 and bool(np.isnan(array))
+            if not real or not (np.isfinite(array).all() or endless or unknown):
+                raise self.wrong(f"{part}: {name[:80]!r} is not of finite numbers")
         return arrays
 
     def procedure(self) -> Procedure:
@@ -182,14 +186,14 @@ class Bundle:
             raise self.wrong(f"{what} ({first_line(error)[:200]})") from None
 
 
-def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def packed(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
     """Return arrays as the bytes of an ``.npz`` file."""
     written = io.BytesIO()
     np.savez(written, **dict(arrays))  # type: ignore[arg-type]
     return written.getvalue()
 
 
-def bundle_bytes(facts: Mapping[str, Any], parts: Mapping[str, bytes]) -> bytes:
+def bundle_bytes(facts: Mapping[str, object], parts: Mapping[str, bytes]) -> bytes:
     """Return the bytes of a bundle of parts by name; ``facts`` has the fields of `About` except versions and digests.
 
     The same content gives the same bytes.

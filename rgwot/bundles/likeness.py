@@ -9,7 +9,6 @@ several times as far.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +39,7 @@ _LEAST = 0.05
 """Two videos of the same few values are not exactly equal: least distance, relative to that of independent ones."""
 
 
-def likeness(videos: Sequence[VideoFeatures]) -> dict[str, NDArray[Any]]:
+def likeness(videos: Sequence[VideoFeatures]) -> dict[str, NDArray[np.floating]]:
     """Return as arrays what `far_from`, `unlike_told` and `length_told` need.
 
     ``mean``, ``scale`` (C,) and ``samples`` (n, C) are of the features, ``usual`` () is the largest distance of a video
@@ -72,7 +71,7 @@ def likeness(videos: Sequence[VideoFeatures]) -> dict[str, NDArray[Any]]:
     return known if np.isnan(length_s) else {**known, "length_s": length_s}
 
 
-def check_likeness(known: Mapping[str, NDArray[Any]], channels: int) -> None:
+def check_likeness(known: Mapping[str, NDArray[np.floating]], channels: int) -> None:
     """Raise ValueError for arrays of `likeness` that do not fit each other or features with so many ``channels``."""
     if not known:
         return
@@ -90,14 +89,14 @@ def check_likeness(known: Mapping[str, NDArray[Any]], channels: int) -> None:
         raise ValueError("not all numbers are finite")
 
 
-def far_from(known: Mapping[str, NDArray[Any]], video: VideoFeatures) -> float:
+def far_from(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures) -> float:
     """Return how many times as far a video lies as the farthest video of the study; 0 if that is unknown."""
     if not known:
         return 0.0
     return float(np.median(_from_known(known, video))) / float(known["usual"])
 
 
-def unlike_told(known: Mapping[str, NDArray[Any]], video: VideoFeatures) -> str:
+def unlike_told(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures) -> str:
     """Return a line if a video, or a part of it, looks like none of the study, otherwise an empty text."""
     times = far_from(known, video)
     # Written so that NaN is told, too.
@@ -120,7 +119,7 @@ def unlike_told(known: Mapping[str, NDArray[Any]], video: VideoFeatures) -> str:
     )
 
 
-def length_told(known: Mapping[str, NDArray[Any]], video: VideoFeatures) -> str:
+def length_told(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures) -> str:
     """Return a line if a video is far longer or shorter than those of the study, otherwise an empty text."""
     if "length_s" not in known:
         return ""
@@ -136,7 +135,7 @@ def length_told(known: Mapping[str, NDArray[Any]], video: VideoFeatures) -> str:
     )
 
 
-def _from_known(known: Mapping[str, NDArray[Any]], video: VideoFeatures) -> NDArray[np.float64]:
+def _from_known(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures) -> NDArray[np.float64]:
     """Return the distances of evenly chosen samples of a video to the nearest samples of the study."""
     x = (_means(video, PER_VIDEO) - known["mean"]) / known["scale"]
     return _distances(x, known["samples"].astype(np.float64))

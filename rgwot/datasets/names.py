@@ -138,7 +138,7 @@ def video_id(stem: str) -> str:
     return _UNSAFE.sub(lambda match: b"%%%02X" % match[0][0], os.fsencode(stem)).decode("ascii")
 
 
-def id_of(name: Any) -> str:
+def id_of(name: object) -> str:
     """Return the id of a video by its name; raise RgwotError if the name is not text, empty or too long."""
     if not isinstance(name, str) or not name:
         raise RgwotError(f"features: found the name {name!r}, expected a text that is not empty")

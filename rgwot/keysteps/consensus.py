@@ -11,7 +11,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -238,7 +238,7 @@ def _of_others(z: Array, memberships: Array, labels: NDArray[np.int64], fold: ND
 POOLS = 7
 """Number of pools of segmentations: with more, fewer seeds give another answer. A single video has one pool."""
 
-AT_ONCE: dict[str, Any] = {"max_iterations": 1, "inner": 2}
+AT_ONCE: dict[str, object] = {"max_iterations": 1, "inner": 2}
 """Changed settings of the segmentations that label many videos at once; they need not converge."""
 
 MEMBERSHIP_FLOOR = 0.2
@@ -434,7 +434,7 @@ class _Pool(NamedTuple):
     centres: Sequence[NDArray[np.float64]]
     shares: Sequence[NDArray[np.float64]]
     whitening: Whitening
-    x: NDArray[Any]
+    x: NDArray[np.floating]
 
 
 def _pool(
@@ -458,7 +458,7 @@ def _pool(
 
 
 def _best(
-    pools: Sequence[NDArray[Any]],
+    pools: Sequence[NDArray[np.floating]],
     K: int,
     lengths: Sequence[int],
     generator: np.random.Generator,
@@ -476,7 +476,7 @@ def _best(
     return min(in_threads(lambda own: segment(x, lengths, K, single, own), generator.spawn(starts)), key=cost)
 
 
-def _widened(columns: NDArray[Any], width: int) -> NDArray[Any]:
+def _widened(columns: NDArray[np.floating], width: int) -> NDArray[np.floating]:
     """Add columns of zeros, which change no direction, up to a width."""
     return np.pad(columns, ((0, 0), (0, width - columns.shape[1])))
 

@@ -88,6 +88,8 @@ def questioned(need: Edge) -> bool:
     return need.agree < need.both or need.confidence < LIKELY
 
 
+#: A missing key step that was due within so many seconds was due about their middle.
+SHORT_S = 5.0
 #: Stands for segments that do not count as an occurrence of a key step.
 UNCOUNTED = -1
 
@@ -336,9 +338,13 @@ class DeviationFacts:
 
     @property
     def time(self) -> str:
-        """When the deviation occurs, or when a missing key step is due."""
-        due = "due about " if self.deviation.kind == "missing" else ""
-        return due + moment(self.deviation.start_s)
+        """When the deviation occurs, or when a missing key step was due: the middle of a short time, or all of it."""
+        one = self.deviation
+        if one.kind != "missing":
+            return moment(one.start_s)
+        if one.end_s - one.start_s <= SHORT_S:
+            return f"due about {moment((one.start_s + one.end_s) / 2)}"
+        return f"due between {moment(one.start_s)} and {moment(one.end_s)}"
 
     def cells(self, names: Mapping[int, str] | None = None) -> tuple[str, ...]:
         """Return the texts under `DEVIATION_HEADINGS`."""

@@ -176,7 +176,7 @@ class Procedure:
     """
 
     learner: str
-    settings: dict[str, Any]
+    settings: dict[str, object]
     n_videos: _Count
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -231,12 +231,12 @@ class Procedure:
         ]
         return html_table("Procedure, in the usual order", ["key step", "videos", "median seconds", "needs"], rows)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the content of ``procedure.json``; numbers that are not finite become None."""
         return {"version": VERSION, **_JSON.dump_python(self, mode="json")}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Procedure:
+    def from_json(cls, data: Mapping[str, object]) -> Procedure:
         """Return the procedure that `to_json` turned into ``data``.
 
         Raises `RgwotError` for another version, and if a field is missing or wrong, or fields contradict each other.
@@ -251,7 +251,7 @@ class Procedure:
         steps = [node.key_step for node in procedure.nodes]
         needs = [[(edge.before, edge.after) for edge in part] for part in (procedure.edges, procedure.needs)]
         joined = {step for part in needs for need in part for step in need}
-        once = all(len(set(part)) == len(part) for part in (steps, *needs))
+        once = len({*steps}) == len(steps) and all(len({*part}) == len(part) for part in needs)
         if not once or sorted(procedure.order) != sorted(steps) or not joined <= {*steps, START, END}:
             raise RgwotError("procedure: its nodes, order and needs are of other key steps; make it again")
         return procedure

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from rgwot import paths
 from rgwot.blocks import Blocks, flatten
@@ -91,7 +90,7 @@ def decoder_for(study: Study, dataset: str, task: str, method: str, decoder: str
 
 def settings_behind(
     study: Study, dataset: str, task: str, method: str = "none", decoder: str | None = None, scored: bool = False
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, dict[str, object]]:
     """Return the settings that make results outdated if they change, by block: of method, decoder and scoring.
 
     Those of earlier stages are among them, because Snakemake checks only the job that makes a file: if a training
@@ -158,7 +157,7 @@ def long_trainings(study: Study, trainings: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def feature_settings(study: Study, dataset: str, task: str) -> dict[str, Any]:
+def feature_settings(study: Study, dataset: str, task: str) -> dict[str, object]:
     """Return the settings that make features of a dataset outdated if they change: of their import or extraction."""
     if study.config.dataset(dataset).imported:
         return import_settings(study, dataset)
