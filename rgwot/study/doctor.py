@@ -408,7 +408,7 @@ def _of_annotations(
     spans = {
         video.entry.name: video.annotation.span(video.facts.duration_s, video.silence)
         for video in videos
-        if video.annotation is not None and video.facts.duration_s is not None
+        if video.annotation is not None and video.facts.duration_s is not None and not video.faulty
     }
     for name, line in ends_early(spans).items():
         yield Finding("warning", "unit", f"annotation of {name}: {line}", task)
