@@ -93,15 +93,7 @@ def read_labels(
             arrays[video.video] = _of_array(where, of_video, len(video), numbers)
             largest = int(arrays[video.video].labels.max(initial=0))
         numbers.largest = max(numbers.largest, largest)
-    steps = {int(step) for made in arrays.values() for step in np.unique(made.labels) if step > 0}
-    steps |= {step for _, table in tables.values() for step in table["key_step"].tolist() if step > 0}
-    if steps and max(steps) > LARGEST:
-        raise RgwotError(f"labels: found key step {max(steps)}, expected at most {LARGEST}; number them from 1")
-    if not steps:
-        marks = any(not lasting(table).all() for _, table in tables.values())
-        marks = marks or any(made.marked.any() for made in arrays.values())
-        found = "found marks of background alone" if marks else "found no key step in any video"
-        raise RgwotError(f"labels: {found}, expected at least one key step")
+    steps = _steps(arrays, [table for _, table in tables.values()])
     spans = {
         name: (float(table["end_s"].max()), by_id[name].duration_s)
         for name, (_, table) in tables.items()
@@ -127,15 +119,33 @@ def read_labels(
         {name: silences[name] for name in teaching if name in silences},
         (
             *(f"{tables[name][0]}: {line}" for name, line in ends_early(spans).items()),
-            *(
-                f"labels: key steps {', '.join(map(repr, alike))} count as different; write the name of one in one way"
-                for alike in look_alike(numbers.names.values())
-            ),
+            *_alike(numbers.names.values()),
             *_from_zero(
                 [tables[name][1]["key_step"].to_numpy() if name in tables else arrays[name].labels for name in teaching]
             ),
         ),
     )
+
+
+def _steps(arrays: Mapping[str, SampleLabels], tables: Sequence[pd.DataFrame]) -> set[int]:
+    """Return the key steps that occur in the labels of samples or in tables; raise RgwotError if there are none."""
+    steps = {int(step) for own in arrays.values() for step in np.unique(own.labels) if step > 0}
+    steps |= {step for table in tables for step in table["key_step"].tolist() if step > 0}
+    if steps and max(steps) > LARGEST:
+        raise RgwotError(f"labels: found key step {max(steps)}, expected at most {LARGEST}; number them from 1")
+    if not steps:
+        marks = any(not lasting(table).all() for table in tables) or any(own.marked.any() for own in arrays.values())
+        found = "found marks of background alone" if marks else "found no key step in any video"
+        raise RgwotError(f"labels: {found}, expected at least one key step")
+    return steps
+
+
+def _alike(names: Iterable[str]) -> list[str]:
+    """Return a line for names of key steps that differ in spelling alone."""
+    return [
+        f"labels: key steps {', '.join(map(repr, alike))} count as different; write the name of one in one way"
+        for alike in look_alike(names)
+    ]
 
 
 def _from_zero(labels: Sequence[NDArray[np.int64]]) -> list[str]:
@@ -254,7 +264,7 @@ class _Numbers:
         return number
 
 
-def _of_array(where: str, values: Any, length: int, numbers: _Numbers) -> SampleLabels:
+def _of_array(where: str, values: object, length: int, numbers: _Numbers) -> SampleLabels:
     """Return the labels of features; a single labelled feature between unlabelled ones is a mark."""
     array = _array(values)
     if array.ndim == 1 and len(array) == length and array.dtype.kind == "O":
@@ -278,7 +288,7 @@ def _of_array(where: str, values: Any, length: int, numbers: _Numbers) -> Sample
     return SampleLabels(labels, alone if length > 1 else np.zeros(length, dtype=bool))
 
 
-def _of_value(where: str, value: Any, numbers: _Numbers) -> int:
+def _of_value(where: str, value: object, numbers: _Numbers) -> int:
     """Return the key step of a feature from a name or number: 0 for background, -1 for a missing value."""
     if isinstance(value, str):
         name = plain_name(value)
@@ -386,14 +396,14 @@ def _word(where: str, of_video: pd.DataFrame) -> str | None:
     return words[0] if words else None
 
 
-def _without_numbers(of_video: Any) -> bool:
+def _without_numbers(of_video: object) -> bool:
     """Return whether the labels of a video are a table of names alone, or names of features."""
     if _is_table(of_video):
         return "key_step" not in of_video
     return of_video is not None and _array(of_video).dtype.kind == "O"
 
 
-def _array(values: Any) -> NDArray[Any]:
+def _array(values: object) -> NDArray[Any]:
     """Return an array of labels, of objects if they are texts or of several kinds."""
     try:
         array = np.asarray(values)
@@ -411,7 +421,7 @@ def _is_background(text: str) -> bool:
     return text.lower() in BACKGROUND_NAMES or text == "0"
 
 
-def _empty(value: Any) -> bool:
+def _empty(value: object) -> bool:
     """Return whether a cell is empty: None, NaN as pandas reads it from a CSV, or pandas' NA."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 

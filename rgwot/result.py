@@ -95,12 +95,12 @@ class Made:
     videos: Sequence[FeatureStore]
     embedded: EmbeddedTask
     embed: EmbedVideo | None
-    model: Mapping[str, Any] | None
-    settings: Mapping[str, Mapping[str, Any]] | None
+    model: Mapping[str, object] | None
+    settings: Mapping[str, Mapping[str, object]] | None
     doubts: tuple[str, ...] = ()
     kept: Kept = field(default_factory=Kept)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # Functions cannot be pickled; of the embedding, only what it learned is needed again.
         if self.embed is None:
             return self.__dict__
@@ -237,7 +237,7 @@ class Discovery:
         return self.experiment.run
 
     @property
-    def diagnostics(self) -> dict[str, Any]:
+    def diagnostics(self) -> dict[str, object]:
         """The content of ``diagnostics.json``, such as whether a part collapsed (``degenerate``), and ``warnings``."""
         return as_json(self.key_steps.diagnostics)
 
@@ -530,7 +530,7 @@ class Discovery:
             raise RgwotError(self.learned)
         return self.learned
 
-    def plot(self, videos: int | Sequence[Any] = 4, title: str | None = None, *, ax: Axes | None = None) -> Figure:
+    def plot(self, videos: int | Sequence[object] = 4, title: str | None = None, *, ax: Axes | None = None) -> Figure:
         """Draw key steps over time; return the figure.
 
         Parameters
@@ -670,7 +670,7 @@ class Discovery:
         if self.embedded is not None:
             embedded = self.embedded
             facts = {"held_out": embedded.held_out, "notes": embedded.notes, "scales": embedded.scales}
-            about: dict[str, Any] = {
+            about: dict[str, object] = {
                 "method": self.run.method,
                 "seed": self.run.seed,
                 "features_fps": embedded.features_fps,
@@ -752,7 +752,7 @@ class Discovery:
         Parameters
         ----------
         videos
-            Number of videos without labels.
+            Number of videos without labels. They are chosen as a set: one of them may lack steps that others show.
         moments
             Number of moments. Exactly one of the two is given.
 
@@ -799,7 +799,7 @@ class Discovery:
         annotated = () if self.given is None else self.given.labels
         return [stem_of(video) for video in videos_of(self.embedded, annotated, K, seed, int(number))]
 
-    def compare_groups(self, groups: Mapping[str, Any], subjects: Mapping[str, str] | None = None) -> pd.DataFrame:
+    def compare_groups(self, groups: Mapping[str, object], subjects: Mapping[str, str] | None = None) -> pd.DataFrame:
         """Test for every key step whether groups of videos differ (`rgwot.procedure.groups.compare_groups`).
 
         Parameters
@@ -824,7 +824,7 @@ class Discovery:
             for name, times_here in self.times.items()
         ]
         rates = [Fraction(1 / step).limit_denominator(10_000) for step in steps]
-        table: dict[str, Any] = {
+        table: dict[str, object] = {
             "video": [id_of(name) for name in names], "name": names, "path": names, "annotation": "",
             "duration_s": [ends[name] for name in names], "fps": rates, "width": 0, "height": 0, "status": "unscored",
             "reason": "no annotation", "start_s": 0.0,

@@ -58,7 +58,7 @@ def cell_means(store: VideoFeatures, grid: int) -> NDArray[np.float32]:
     return means.reshape(len(store), -1)
 
 
-def standardise(x: NDArray[Any], dtype: str = "float16") -> NDArray[np.float64]:
+def standardise(x: NDArray[np.floating], dtype: str = "float16") -> NDArray[np.float64]:
     """Scale the channels of one video (T, C) to mean 0 and standard deviation 1 over its samples.
 
     A channel counts as constant, and becomes 0, if rounding to the type ``dtype`` in which it was stored explains its
@@ -73,7 +73,7 @@ def standardise(x: NDArray[Any], dtype: str = "float16") -> NDArray[np.float64]:
     return np.asarray(np.divide(offsets, deviation, out=np.zeros_like(offsets), where=varies))
 
 
-def smooth(x: NDArray[Any], share: float) -> NDArray[np.float64]:
+def smooth(x: NDArray[np.floating], share: float) -> NDArray[np.float64]:
     """Average every sample of one video (T, C) with its neighbours, over a share of the video's length.
 
     The window is centred and has the odd number of samples nearest to ``share * T`` (in a tie, the larger number).
@@ -84,7 +84,7 @@ def smooth(x: NDArray[Any], share: float) -> NDArray[np.float64]:
     return values if width == 1 else np.asarray(uniform_filter1d(values, width, axis=0, mode="nearest"))
 
 
-def speed(z: NDArray[Any]) -> NDArray[np.float64]:
+def speed(z: NDArray[np.floating]) -> NDArray[np.float64]:
     r"""Return how fast the standardised channels of one video (T, C) change, as logarithms (T, C).
 
     .. math:: \log\left(\frac{|z_{t+1} - z_{t-1}|}{2} + 0.02\right)
@@ -95,12 +95,12 @@ def speed(z: NDArray[Any]) -> NDArray[np.float64]:
     return log_speed(z[ahead], z[behind])
 
 
-def log_speed(ahead: NDArray[Any], behind: NDArray[Any]) -> NDArray[Any]:
+def log_speed(ahead: NDArray[np.floating], behind: NDArray[np.floating]) -> NDArray[Any]:
     """Return the `speed` from the samples after (``ahead``) and before (``behind``) each sample, of any shape."""
     return np.asarray(np.log(np.abs(ahead - behind) / 2 + STILL))
 
 
-def variability(z: NDArray[Any], share: float) -> NDArray[np.float64]:
+def variability(z: NDArray[np.floating], share: float) -> NDArray[np.float64]:
     """Return log(s + 0.02) of the standard deviations s (T, C) of standardised channels around every sample.
 
     The window is that of `smooth`, but has at least three samples. Beyond its ends a video is continued as there.
@@ -110,7 +110,7 @@ def variability(z: NDArray[Any], share: float) -> NDArray[np.float64]:
     return np.asarray(np.log(np.sqrt(np.maximum(squares - np.square(mean), 0)) + STILL))
 
 
-def condition(x: NDArray[Any], settings: Whitened, dtype: str = "float16") -> NDArray[np.float32]:
+def condition(x: NDArray[np.floating], settings: Whitened, dtype: str = "float16") -> NDArray[np.float32]:
     """Return the features of a video (T, C) in the form for `fit_whitening`: (T, C), (T, 2 C) or (T, 3 C).
 
     Channels are standardised. Their speed and variability, if requested, follow after all channels and are also
@@ -160,7 +160,7 @@ class Whitening:
     basis: NDArray[np.float64]
     blocks: int = 1
 
-    def apply(self, x: NDArray[Any]) -> NDArray[np.float32]:
+    def apply(self, x: NDArray[np.floating]) -> NDArray[np.float32]:
         """Whiten samples (T, C) and scale them to unit length, (T, D); a sample at the mean is 0."""
         white = np.asarray(x, dtype=np.float64) @ self.basis - self.mean @ self.basis
         if self.blocks == 1:
@@ -169,7 +169,7 @@ class Whitening:
         return np.concatenate([unit_rows(part) / np.float32(np.sqrt(self.blocks)) for part in parts], axis=1)
 
 
-def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> Whitening:
+def fit_whitening(videos: Sequence[NDArray[np.floating]], D: int, floor: float) -> Whitening:
     """Fit PCA whitening to the samples of several videos.
 
     Parameters
@@ -214,7 +214,7 @@ def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> White
     return Whitening(mean, components * np.sign(largest) / np.sqrt(variances[keep]))
 
 
-def fit_blocks(videos: Sequence[NDArray[Any]], settings: Whitened) -> Whitening:
+def fit_blocks(videos: Sequence[NDArray[np.floating]], settings: Whitened) -> Whitening:
     """Fit the whitening of conditioned videos (T_v, C): one block, or two where variability is ``apart``.
 
     The columns are values, speed (if requested) and variability. If there are two blocks, the first has the components
@@ -408,7 +408,7 @@ def _held(store: VideoFeatures, maps: NDArray[np.float16]) -> VideoFeatures:
     return ArrayFeatures(store.video, maps, store.time_s, store.duration_s, store.native_fps, store.fps)
 
 
-def fit_beside(stores: Sequence[VideoFeatures], learned: EmbedVideo) -> dict[str, NDArray[Any]]:
+def fit_beside(stores: Sequence[VideoFeatures], learned: EmbedVideo) -> dict[str, NDArray[np.floating]]:
     """Fit whitened features to the training videos; ``learned`` returns their learned embeddings z.
 
     Returns ``mean`` and ``basis`` of the whitening (the method ``whitened`` with default settings) and ``centre`` (D,),

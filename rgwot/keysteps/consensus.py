@@ -11,7 +11,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -238,7 +238,7 @@ def _of_others(z: Array, memberships: Array, labels: NDArray[np.int64], fold: ND
 POOLS = 7
 """Number of pools of segmentations: with more, fewer seeds give another answer. A single video has one pool."""
 
-AT_ONCE: dict[str, Any] = {"max_iterations": 1, "inner": 2}
+AT_ONCE: dict[str, object] = {"max_iterations": 1, "inner": 2}
 """Changed settings of the segmentations that label many videos at once; they need not converge."""
 
 MEMBERSHIP_FLOOR = 0.2
@@ -379,7 +379,14 @@ def restore_consensus(learned: Learned, K: int, consensus: Consensus, at_once: b
     The samples get memberships in every segmentation of a pool and, from these, in the segmentation of the pool, which
     are combined with the classifier. Many videos are labelled ``at_once``, with only two updates for each segmentation
     of the pool.
+
+    Raises
+    ------
+    ValueError
+        For segmentations that do not divide the centres.
     """
+    if (learned["clusters"] < 1).any() or learned["clusters"].sum() != len(learned["member_centres"]):
+        raise ValueError("clusters do not divide member_centres")
     chain, borders = consensus.meanfield, np.cumsum(learned["clusters"])[:-1]
     centres, shares = (np.split(learned[name], borders) for name in ("member_centres", "member_shares"))
     whitening = Whitening(learned["whitening_mean"], learned["whitening_basis"])
@@ -427,7 +434,7 @@ class _Pool(NamedTuple):
     centres: Sequence[NDArray[np.float64]]
     shares: Sequence[NDArray[np.float64]]
     whitening: Whitening
-    x: NDArray[Any]
+    x: NDArray[np.floating]
 
 
 def _pool(
@@ -451,7 +458,7 @@ def _pool(
 
 
 def _best(
-    pools: Sequence[NDArray[Any]],
+    pools: Sequence[NDArray[np.floating]],
     K: int,
     lengths: Sequence[int],
     generator: np.random.Generator,
@@ -469,7 +476,7 @@ def _best(
     return min(in_threads(lambda own: segment(x, lengths, K, single, own), generator.spawn(starts)), key=cost)
 
 
-def _widened(columns: NDArray[Any], width: int) -> NDArray[Any]:
+def _widened(columns: NDArray[np.floating], width: int) -> NDArray[np.floating]:
     """Add columns of zeros, which change no direction, up to a width."""
     return np.pad(columns, ((0, 0), (0, width - columns.shape[1])))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,14 +62,16 @@ MOST_ALIGNED = 4_000
 STARTS = 12
 """Number of segmentations; their J and concordance are averaged, to depend less on the start."""
 
-QUICK: dict[str, Any] = {"restarts": 4, "max_iterations": 8}
+QUICK: dict[str, object] = {"restarts": 4, "max_iterations": 8}
 """Changed settings of the mean field during the choice."""
 
 MOST_TRIED = 20_000
 """Most samples for the choice; longer tasks are thinned evenly."""
 
 
-def with_time(x: NDArray[Any], lengths: Sequence[int], share: float, common: NDArray[Any] | None = None) -> Array:
+def with_time(
+    x: NDArray[np.floating], lengths: Sequence[int], share: float, common: NDArray[np.floating] | None = None
+) -> Array:
     r"""Add time to embeddings, with a share of their squared length.
 
     .. math:: x'_i = \left[\sqrt{1 - w}\, \frac{x_i}{|x_i|},\ \sqrt{w}\cos a_i,\ \sqrt{w}\sin a_i\right],
@@ -92,7 +93,7 @@ def with_time(x: NDArray[Any], lengths: Sequence[int], share: float, common: NDA
     return np.concatenate([np.sqrt(1 - share) * directions(samples), np.sqrt(share) * place], axis=1)
 
 
-def references(x: NDArray[Any], lengths: Sequence[int]) -> NDArray[np.float32]:
+def references(x: NDArray[np.floating], lengths: Sequence[int]) -> NDArray[np.float32]:
     """Return the directions of evenly spaced samples (n, R, D) of the videos with which all others are aligned."""
     V = len(lengths)
     n = max(1, min(REFERENCES, MOST_ALIGNED // V))
@@ -100,7 +101,7 @@ def references(x: NDArray[Any], lengths: Sequence[int]) -> NDArray[np.float32]:
     return evenly_spaced(directions(x), lengths)[videos].astype(np.float32)
 
 
-def common_times(x: NDArray[Any], lengths: Sequence[int], common: NDArray[Any]) -> Array:
+def common_times(x: NDArray[np.floating], lengths: Sequence[int], common: NDArray[np.floating]) -> Array:
     """Return the common time of samples: the mean relative time of the samples that they match in the references.
 
     Dynamic time warping aligns each video with every reference, and a reference also with itself. Common time never
@@ -133,7 +134,7 @@ def common_times(x: NDArray[Any], lengths: Sequence[int], common: NDArray[Any]) 
 
 
 def choose_share(
-    x: NDArray[Any], lengths: Sequence[int], K: int, settings: MeanfieldSettings, seed: int
+    x: NDArray[np.floating], lengths: Sequence[int], K: int, settings: MeanfieldSettings, seed: int
 ) -> tuple[float, NDArray[np.float32] | None, TimeChoice]:
     """Choose the weight of time: `ONE_ORDER` and common time if the videos have one order, otherwise `HINT`.
 
@@ -203,7 +204,7 @@ def differ(first: NDArray[np.int64], second: NDArray[np.int64], K: int) -> float
     return 1 - float(shared[linear_sum_assignment(-shared)].sum()) / len(first)
 
 
-def explained_share(x: NDArray[Any], labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
+def explained_share(x: NDArray[np.floating], labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
     r"""Return the share of samples that a labelling predicts in held-out videos.
 
     .. math:: J = \frac{\sum_v \sum_{i \in v} x_i \cdot \mu_{-v}(l_i)}{\sum_i |x_i|^2}
@@ -311,7 +312,7 @@ NUMBERS = "numbers"
 """Key of the learned parameters: the numbers of the clusters."""
 
 
-def extended(decoder: Decode, time: float, surplus: int, common: NDArray[Any] | None = None) -> Decode:
+def extended(decoder: Decode, time: float, surplus: int, common: NDArray[np.floating] | None = None) -> Decode:
     """Return a decoder that gives time a share ``time`` of the embeddings (`with_time`) and makes ``surplus`` clusters
     more than K; those least like key steps become background.
 
@@ -334,7 +335,18 @@ def restored(restore: Restore, learned: Learned, K: int, time: float, surplus: i
     """Return the function that labels other videos by an `extended` decoder with the same time and surplus.
 
     ``restore`` is the `Restore` of the decoder, with its settings.
+
+    Raises
+    ------
+    ValueError
+        For arrays that are not of K key steps.
     """
+    if NUMBERS in learned and sorted(learned[NUMBERS].tolist()) != list(range(K)):
+        raise ValueError(f"{NUMBERS} are not 0 to {K - 1}")
+    if (found := len(learned.get("centres", ()))) > K + surplus:
+        raise ValueError(f"{found} centres, expected at most {K + surplus}")
+    if not np.isfinite(learned.get("centres", 0.0)).all():
+        raise ValueError("centres are not finite")
     arrays = {name: value for name, value in learned.items() if name not in (KEPT, NUMBERS, TIME_REFERENCES, USUAL)}
     clusters, predict = learned[KEPT] if surplus else None, restore(arrays, K + surplus)
 
@@ -360,7 +372,7 @@ def renumbered(labels: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray
     return np.where(labels < 0, labels, numbers[labels])
 
 
-def _timed(frames: Frames, share: float, common: NDArray[Any] | None) -> Frames:
+def _timed(frames: Frames, share: float, common: NDArray[np.floating] | None) -> Frames:
     if not share:
         return frames
     return replace(frames, x=with_time(frames.x, frames.lengths, share, common), place=2)

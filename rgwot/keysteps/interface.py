@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from rgwot.embedding.interface import Learned as Learned
 from rgwot.timing import thinned
 
 Array = NDArray[np.float64]
+Scalar = TypeVar("Scalar", bound=np.generic)
 """Floating-point numbers of any shape."""
 
 
@@ -143,7 +144,7 @@ def rows_of(lengths: Sequence[int], videos: Sequence[int] | NDArray[np.int64]) -
     return np.concatenate([np.arange(starts[v], starts[v] + lengths[v]) for v in videos])
 
 
-def directions(x: NDArray[Any]) -> NDArray[np.float64]:
+def directions(x: NDArray[np.floating]) -> NDArray[np.float64]:
     """Scale rows to length 1; rows of zeros do not change.
 
     Parameters

@@ -11,8 +11,8 @@ import numpy as np
 from rgwot.diagnostics import LeftOutFacts
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.embedding.values import usual_length
-from rgwot.keysteps.decode import ByVideo, labelling_of, split_by_video, with_given
 from rgwot.keysteps.interface import UNKNOWN, Decode, Given, learned_from
+from rgwot.keysteps.labelling import ByVideo, labelling_of, split_by_video, with_given
 from rgwot.keysteps.ordering import generator_for
 from rgwot.runtime.progress import with_progress
 
@@ -57,9 +57,9 @@ def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, 
     Returns
     -------
     LeftOut or None
-        Its facts are the ``videos`` that were left out; ``frames_right``, the share of labelled samples, in [0, 1],
-        that get their label, as the mean over these videos; and ``decoding_cpu_s``, the CPU time in seconds. None with
-        fewer than three teaching videos.
+        Its facts are the ``videos`` that were left out; ``shares``, the share of the labelled samples of each, in
+        [0, 1], that get their label; ``frames_right``, their mean; and ``decoding_cpu_s``, the CPU time in seconds.
+        None with fewer than three teaching videos.
     """
     training = task.part(held_out=False)
     teachers = [name for name in training if name in given.labels and (given.labels[name] >= 0).any()]
@@ -90,23 +90,25 @@ def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, 
             truth = given.labels[hidden] - 1
             labelled = truth != UNKNOWN
             labels = split_by_video(videos, found.labels)
-            shares.append(np.mean(labels[hidden][labelled] == truth[labelled]))
+            shares.append(round(float(np.mean(labels[hidden][labelled] == truth[labelled])), 4))
             found_by.append({name: row + 1 for name, row in labels.items() if name not in teachers})
-    cpu_s = round(process_time() - began, 3)
-    facts = LeftOutFacts(videos=chosen, frames_right=round(float(np.mean(shares)), 4), decoding_cpu_s=cpu_s)
+    right, cpu_s = round(float(np.mean(shares)), 4), round(process_time() - began, 3)
+    facts = LeftOutFacts(videos=chosen, frames_right=right, shares=shares, decoding_cpu_s=cpu_s)
     return LeftOut(facts, tuple(found_by))
 
 
 def left_out_sentence(found: LeftOutFacts, teachers: int) -> str:
     """Return a sentence on the facts of `leave_one_out`, with ``teachers`` teaching videos.
 
-    >>> left_out_sentence(LeftOutFacts(videos=["a", "b", "c"], frames_right=0.8512), 3)
-    'Each of 3 annotated videos, labelled by the other 2: about 85 of 100 frames right. Videos without annotations \
-were not checked.'
+    >>> left_out_sentence(LeftOutFacts(videos=["a", "b", "c"], frames_right=0.8512, shares=[0.7, 0.9, 0.9536]), 3)
+    'Each of 3 annotated videos, labelled by the other 2: about 85 of 100 frames right (70 to 95). Videos without \
+annotations were not checked.'
     """
     videos = len(found.videos)
     among = f"{videos} of {teachers}" if videos < teachers else f"{teachers}"
+    least, most = (f"{100 * end(found.shares, default=0):.0f}" for end in (min, max))
     return (
         f"Each of {among} annotated videos, labelled by the other {teachers - 1}: about "
-        f"{100 * found.frames_right:.0f} of 100 frames right. Videos without annotations were not checked."
+        f"{100 * found.frames_right:.0f} of 100 frames right{'' if least == most else f' ({least} to {most})'}. Videos "
+        "without annotations were not checked."
     )

@@ -12,7 +12,6 @@ from threadpoolctl import threadpool_limits
 
 from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
 from rgwot.keysteps.consensus import Components, in_context
-from rgwot.keysteps.decode import with_given
 from rgwot.keysteps.interface import (
     PER_VIDEO,
     UNKNOWN,
@@ -24,6 +23,7 @@ from rgwot.keysteps.interface import (
     learned_from,
     rows_of,
 )
+from rgwot.keysteps.labelling import with_given
 from rgwot.keysteps.meanfield import segment
 from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.runtime.errors import RgwotError

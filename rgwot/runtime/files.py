@@ -221,7 +221,7 @@ def text_of(value: Any) -> Any:
     return value[1:] if isinstance(value, str) and value.startswith("'") and _FORMULA.match(value) else value
 
 
-def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], path: str | os.PathLike[str]) -> None:
+def write_rows(columns: Sequence[str], rows: Iterable[Sequence[object]], path: str | os.PathLike[str]) -> None:
     """Write the rows of a table like `write_csv`, for stages that do not need pandas otherwise (0.2 s to import)."""
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -229,7 +229,7 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], path: str 
         writer.writerows([cell(value) for value in row] for row in rows)
 
 
-def write_json(content: Any, path: str | os.PathLike[str]) -> None:
+def write_json(content: object, path: str | os.PathLike[str]) -> None:
     """Write readable JSON: indented, with keys in the given order; non-finite numbers raise an error."""
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
@@ -241,7 +241,7 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_tensors(content: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+def write_tensors(content: Mapping[str, object], path: str | os.PathLike[str]) -> None:
     """Write tensors and plain values by PyTorch, to be read with ``weights_only=True``."""
     import torch
 

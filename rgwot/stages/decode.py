@@ -14,10 +14,11 @@ import pandas as pd
 
 from rgwot.diagnostics import Diagnostics, Edits, SecondReadingFacts, as_json
 from rgwot.embedding.interface import EmbeddedTask
-from rgwot.keysteps.decode import ByVideo, find_key_steps, segments_of
+from rgwot.keysteps.decode import find_key_steps, segments_of
 from rgwot.keysteps.given import given_of_rows
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.labelled import Kept
+from rgwot.keysteps.labelling import ByVideo
 from rgwot.keysteps.left_out import leave_one_out
 from rgwot.keysteps.ordering import KeySteps, counted, occurrences, rank_procedures, usual_kept
 from rgwot.keysteps.reading import KINDS, second_reading

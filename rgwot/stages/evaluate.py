@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -20,7 +19,7 @@ def evaluate(
     segments_csv: str | os.PathLike[str],
     diagnostics_json: str | os.PathLike[str],
     output_csv: str | os.PathLike[str],
-    identity: Mapping[str, Any],
+    identity: Mapping[str, object],
     n_key_steps: int | None,
     stride: int,
     more: ScoreMore | None = None,

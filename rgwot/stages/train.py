@@ -63,7 +63,7 @@ def parse_model(content: bytes) -> dict[str, Any]:
     return model
 
 
-def model_bytes(model: Mapping[str, Any]) -> bytes:
+def model_bytes(model: Mapping[str, object]) -> bytes:
     """Return a model as the bytes of its file."""
     written = io.BytesIO()
     torch.save(dict(model), written)
@@ -77,23 +77,23 @@ class Checkpoint:
     checkpoint. Snakemake does not know these files.
     """
 
-    def __init__(self, output_dir: Path, identity: Any) -> None:
+    def __init__(self, output_dir: Path, identity: object) -> None:
         text = json.dumps(identity, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         self.path = output_dir.parent / ".resume" / digest / "state.pt"
 
-    def load(self) -> dict[str, Any] | None:
+    def load(self) -> dict[str, object] | None:
         """Return the last saved state, or None if there is none or it is unreadable, as after a power failure."""
         if not self.path.exists():
             return None
         try:
-            state: dict[str, Any] = load_tensors(self.path)
+            state: dict[str, object] = load_tensors(self.path)
         except UnreadableTensors as error:
             log.warning("%s; starting again", error)
             return None
         return state
 
-    def save(self, state: dict[str, Any]) -> None:
+    def save(self, state: dict[str, object]) -> None:
         """Replace the saved state."""
         write_tensors(state, self.path)
 
@@ -201,7 +201,7 @@ def train(
 class Trained(NamedTuple):
     """A trained model (the content of ``model.pt``), a record per iteration, and the checkpoint, if any."""
 
-    model: dict[str, Any]
+    model: dict[str, object]
     history: list[Record]
     checkpoint: Checkpoint | None = None
 
@@ -213,7 +213,7 @@ def fit_encoder(
     *,
     device: str = "auto",
     held_out: Sequence[str] = (),
-    features: Mapping[str, Any],
+    features: Mapping[str, object],
     where: str = "features",
     resume: Path | None = None,
 ) -> Trained:
@@ -245,16 +245,7 @@ def fit_encoder(
     """
     place = resolve_device(device)
     _set_threads(settings.train.threads)
-    n_train = settings.data.n_train
-    if len(stores) < max(2, n_train or 0):
-        need = "at least 2" if n_train is None else f"data.n_train = {n_train}"
-        raise RgwotError(
-            f"{where}: {len(stores)} video{'' if len(stores) == 1 else 's'} with features"
-            f"{' that are not held out' if held_out else ''}, "
-            f"expected {need}; add videos to the task or leave it out"
-        )
-    if n_train is not None:
-        stores = [stores[index] for index in draw_videos(len(stores), n_train, seed)]
+    stores = _trained_on(stores, settings.data.n_train, seed, where, held_out)
     notes = [note for note in (inactive_prior(settings), long_window(settings, stores)) if note]
     for note in notes:
         log.info(note)
@@ -296,7 +287,7 @@ def fit_encoder(
     _run(trainer, checkpoint, f"train {resume or ''}".strip())
 
     state = {name: tensor.cpu() for name, tensor in encoder.state_dict().items()}
-    model: dict[str, Any] = {"encoder": state, "architecture": architecture, **recorded}
+    model: dict[str, object] = {"encoder": state, "architecture": architecture, **recorded}
     if projection is not None:
         model["projection"] = {"mean": torch.from_numpy(projection.mean), "basis": torch.from_numpy(projection.basis)}
     if settings.encoder.beside:
@@ -306,6 +297,20 @@ def fit_encoder(
         fitted = fit_beside(stores, embed)
         model["beside"] = {name: torch.from_numpy(array) for name, array in fitted.items()}
     return Trained(model, trainer.history, checkpoint)
+
+
+def _trained_on(
+    stores: Sequence[VideoFeatures], n_train: int | None, seed: int, where: str, held_out: Sequence[str]
+) -> Sequence[VideoFeatures]:
+    """Return the videos to train on, ``n_train`` drawn by the seed; raise RgwotError if there are too few."""
+    if len(stores) < max(2, n_train or 0):
+        need = "at least 2" if n_train is None else f"data.n_train = {n_train}"
+        raise RgwotError(
+            f"{where}: {len(stores)} video{'' if len(stores) == 1 else 's'} with features"
+            f"{' that are not held out' if held_out else ''}, "
+            f"expected {need}; add videos to the task or leave it out"
+        )
+    return stores if n_train is None else [stores[index] for index in draw_videos(len(stores), n_train, seed)]
 
 
 def recipe_of(settings: TrainedEncoder) -> Recipe:
@@ -376,7 +381,7 @@ def resolve_precision(name: str, device: torch.device) -> str:
 
 def build_encoder(
     block: EncoderSettings, precision: str, seed: int, bank: FeatureBank, weights: str
-) -> tuple[Encoder, dict[str, Any]]:
+) -> tuple[Encoder, dict[str, object]]:
     """Make the encoder to train, on the CPU, and return it with its arguments.
 
     Vectors go through fully connected layers.

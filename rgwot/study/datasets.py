@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from rgwot import paths
 from rgwot.config.configuration import SynthSettings
@@ -216,10 +215,10 @@ def imported_file(study: Study, dataset: str, task: str, video: str) -> str:
         return plain_path(str(place / stem_of(task) / video))
 
 
-def manifest_entry(study: Study, dataset: str) -> dict[str, Any]:
+def manifest_entry(study: Study, dataset: str) -> dict[str, object]:
     """Return the settings of a dataset that the manifests of its tasks depend on."""
     entry = study.config.dataset(dataset)
-    dataset_files = {
+    dataset_files: dict[str, object] = {
         "layout": entry.layout,
         "root": str(study.config.root_of(dataset)),
         "options": entry.options(),
@@ -231,13 +230,13 @@ def manifest_entry(study: Study, dataset: str) -> dict[str, Any]:
     return dataset_files
 
 
-def import_settings(study: Study, dataset: str) -> dict[str, Any]:
+def import_settings(study: Study, dataset: str) -> dict[str, object]:
     """Return the settings for importing the features of a dataset and for reading its videos."""
     form = imported(study, dataset).model_dump(exclude_defaults=True, exclude={"folder"})
     return {"form": form, "reading": reading(study, dataset)}
 
 
-def reading(study: Study, dataset: str) -> dict[str, Any]:
+def reading(study: Study, dataset: str) -> dict[str, object]:
     """Return the rate of stored frames (None if the files state it) and the treatment of bad videos."""
     rate = study.config.dataset(dataset).frames_fps
     return {"frames_fps": None if rate in (None, "file") else str(rate), "on_bad_video": study.config.on_bad_video}
@@ -295,13 +294,18 @@ def changed_sources(study: Study, dataset: str, task: str) -> Iterator[Path]:
     """
     from rgwot.features.store import made_from_another
 
-    alone = study.config.dataset(dataset).imported is None
     for video in videos(study, dataset, task):
         store = paths.at(paths.FEATURES, dataset=dataset, task=task, video=video)
         if store.is_dir():
-            source = Path((video_path if alone else imported_file)(study, dataset, task, video))
+            source = source_file(study, dataset, task, video)
             if made_from_another(store, source):
                 yield source
+
+
+def source_file(study: Study, dataset: str, task: str, video: str) -> Path:
+    """Return the file from which the features of a video are made: the video, or a file of imported features."""
+    own = video_path if study.config.dataset(dataset).imported is None else imported_file
+    return Path(own(study, dataset, task, video))
 
 
 def every_changed_source(study: Study) -> Iterator[Path]:

@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rgwot.blocks import load
 from rgwot.columns import readable
@@ -233,7 +233,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def examine(
-    content: Mapping[str, Any],
+    content: Mapping[str, object],
     dataset: str,
     tasks: Sequence[str] = (),
     *,
@@ -374,15 +374,7 @@ def _of_task(
             needed = f"methods that train, and orders, need at least {MIN_VIDEOS}"
             yield Finding("warning", "task", f"{usable} usable video; {needed}", task)
     yield from (Finding(*told, task) for told in leftovers(entry, registered is not None))
-    measured = {video.entry.path: video.features for video in _measured(videos) if video.features is not None}
-    for file, fault in unlike([(Path(path), _size(facts), facts.columns) for path, facts in measured.items()]):
-        yield Finding("error", "features", fault, task, file.as_posix())
-    known = {path: video.values for path, video in zip(measured, _measured(videos), strict=True) if video.values}
-    times = {path: measured[path].times for path in known}
-    columns = next((facts.columns.split("\n") for facts in measured.values() if facts.columns), [])
-    for path, lines in unusual(known, times, columns).items():
-        for line in lines:
-            yield Finding("warning", "values", line, task, path or None)
+    yield from _of_features(task, videos)
     if registered is None and (inner := tasks_inside(entry)):
         line = (
             f"all videos lie in subfolders of the task's folder ({first_few(inner)}), as if root were one level too "
@@ -393,6 +385,26 @@ def _of_task(
     if registered is not None and registered.n_videos not in (None, pairs):
         published = f"published results used {registered.n_videos}, so they are not comparable"
         yield Finding("warning", "task", f"{pairs} annotated videos, {published}", task)
+    yield from _of_annotations(task, registered, K, videos)
+
+
+def _of_features(task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:
+    """Yield findings on the features of a task: different sizes, and unusual values."""
+    measured = {video.entry.path: video.features for video in _measured(videos) if video.features is not None}
+    for file, fault in unlike([(Path(path), _size(facts), facts.columns) for path, facts in measured.items()]):
+        yield Finding("error", "features", fault, task, file.as_posix())
+    known = {path: video.values for path, video in zip(measured, _measured(videos), strict=True) if video.values}
+    times = {path: measured[path].times for path in known}
+    columns = next((facts.columns.split("\n") for facts in measured.values() if facts.columns), [])
+    for path, lines in unusual(known, times, columns).items():
+        for line in lines:
+            yield Finding("warning", "values", line, task, path or None)
+
+
+def _of_annotations(
+    task: str, registered: TaskFacts | None, K: int | None, videos: Sequence[VideoReport]
+) -> Iterator[Finding]:
+    """Yield findings on the annotations of a task: units of time, key steps that never occur, names, overlaps."""
     spans = {
         video.entry.name: video.annotation.span(video.facts.duration_s, video.silence)
         for video in videos

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
+from rgwot import paths
 from rgwot.blocks import Blocks, flatten
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import decoder_of, family_of, replaced_settings, split_id
@@ -20,21 +21,24 @@ from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.datasets.video_table import read_video_table, subjects_in
 from rgwot.embedding.settings import SplitSettings, TrainedEncoder
 from rgwot.evaluation import EvaluationSettings
+from rgwot.features import read_index
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.keysteps.settings import ANNOTATED, Decoder, Labelled, Numbered, resolved_K
-from rgwot.paths import DIAGNOSTICS, KEYSTEPS, name_of
+from rgwot.paths import DIAGNOSTICS, KEYSTEPS, STORE, name_of
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.provenance import unedited
+from rgwot.runtime.provenance import recorded_settings, unedited
 from rgwot.study.datasets import (
     MIN_VIDEOS,
     annotated_steps,
     annotated_videos,
     annotations_of,
+    batch,
     footage_of,
     import_settings,
     plain_path,
     reading,
     scored_videos,
+    source_file,
     video_table,
     videos,
 )
@@ -86,7 +90,7 @@ def decoder_for(study: Study, dataset: str, task: str, method: str, decoder: str
 
 def settings_behind(
     study: Study, dataset: str, task: str, method: str = "none", decoder: str | None = None, scored: bool = False
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, dict[str, object]]:
     """Return the settings that make results outdated if they change, by block: of method, decoder and scoring.
 
     Those of earlier stages are among them, because Snakemake checks only the job that makes a file: if a training
@@ -153,12 +157,49 @@ def long_trainings(study: Study, trainings: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def feature_settings(study: Study, dataset: str, task: str) -> dict[str, Any]:
+def feature_settings(study: Study, dataset: str, task: str) -> dict[str, object]:
     """Return the settings that make features of a dataset outdated if they change: of their import or extraction."""
     if study.config.dataset(dataset).imported:
         return import_settings(study, dataset)
     features = without_execution(study.experiments.common(FeatureSettings, dataset).by_block())
     return {**features, "reading": reading(study, dataset)}
+
+
+def check_features_of_others(study: Study, dataset: str, task: str, part: str) -> None:
+    """Check features in ``results`` that Snakemake has not made in this folder, as those that two studies share.
+
+    Snakemake compares files and settings only with those of its own runs.
+
+    Raises RgwotError if a part of an index is of other videos, or was made with other settings.
+    """
+    from rgwot.features.store import is_made_from, open_store
+
+    index = paths.at(paths.INDEX_PART, dataset=dataset, task=task, part=part)
+    chosen, there = batch(study, dataset, task, part), [row["video"] for row in read_index(index)]
+    sources = {video: source_file(study, dataset, task, video) for video in chosen}
+    now = flatten(json.loads(json.dumps(feature_settings(study, dataset, task), default=str)))
+    before = flatten(recorded_settings(index))
+    changed = next((key for key in now if before and before.get(key) != now[key]), None)
+    if others := sorted({*chosen} ^ {*there}):
+        why = f"it has {len(there)} videos, expected {len(chosen)}; {others[0]!r} is in one only"
+    elif changed is not None:
+        why = f"{changed} is {before.get(changed)!r}, expected {now[changed]!r}"
+    elif strange := next(
+        (
+            source
+            for video, source in sources.items()
+            if source.is_file() and not is_made_from(open_store(index.with_name(f"{video}{STORE}")), source)
+        ),
+        None,
+    ):
+        why = f"it is of another file than {strange}"
+    else:
+        return
+    folder = index.parent
+    cure = f"rm {folder}/index*, and run again, which keeps features that fit"
+    if folder.resolve() != folder.absolute():
+        cure = f"replace the link to {folder.resolve()} by a copy without index*, of which features that fit are kept"
+    raise RgwotError(f"{index}: was not made by this study: {why}; {cure}")
 
 
 def held_out(study: Study, dataset: str, task: str, data: SplitSettings, videos: Iterable[str]) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from rgwot import paths
 from rgwot.config.experiments import decoder_of, family_of
@@ -80,7 +79,7 @@ def _leaves_something_to_learn(study: Study, dataset: str, task: str) -> bool:
     return len(scored_videos(study, dataset, task)) < len(chosen)
 
 
-def page_shown(study: Study, dataset: str, task: str) -> dict[str, Any]:
+def page_shown(study: Study, dataset: str, task: str) -> dict[str, object]:
     """Return the results on the page of a task as texts, and the column of groups that it compares."""
     runs = [str(run) for run in page_runs(study, dataset, task)]
     return {"runs": runs, "groups": page_column(study, dataset, task)}

@@ -19,7 +19,7 @@ from rgwot.runtime.errors import RgwotError
 #: The environment variable that passes the configuration of a run to its jobs on other machines, as compressed JSON.
 #: It is a list, because a run may use the workflow as several modules.
 CONFIGURATIONS = "RGWOT_CONFIGURATIONS"
-_OF_THIS_RUN: list[Any] = []
+_OF_THIS_RUN: list[object] = []
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Study:
     config: Config
 
     @classmethod
-    def of(cls, content: Mapping[str, Any]) -> Study:
+    def of(cls, content: Mapping[str, object]) -> Study:
         """Validate the content of ``config.yaml``; raise RgwotError if it is not valid."""
         return cls(load_config(content, "configuration"))
 
@@ -53,7 +53,7 @@ class Study:
         return Experiments(self.config)
 
 
-def configuration_of_the_run(content: Mapping[str, Any], in_job: bool) -> dict[str, Any]:
+def configuration_of_the_run(content: Mapping[str, object], in_job: bool) -> dict[str, object]:
     """Return the configuration with which a run began, also in a job, even if its files have changed since.
 
     ``content`` is the configuration that this process has read. Call this function once, or once per module.

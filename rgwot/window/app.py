@@ -32,150 +32,168 @@ VIDEOS = {".mp4": "video/mp4", ".m4v": "video/mp4", ".mov": "video/mp4", ".webm"
 #: Largest number of key steps, and of questions at a time.
 MOST_STEPS, MOST_QUESTIONS = 100, 50
 
-Answer = Callable[[Request, Mapping[str, Any]], Any]
+Answer = Callable[[Request, Mapping[str, Any]], object]
 
 
-def application(session: Session) -> Starlette:
-    """Return the application of a session, to be put behind `rgwot.window.guard.Guard`."""
+class _Endpoints:
+    """The answers to the questions and changes of a session's pages."""
 
-    def read(answer: Callable[[Request], Any]) -> Callable[[Request], Awaitable[Response]]:
-        async def endpoint(request: Request) -> Response:
-            return await run_in_threadpool(_answered, lambda: answer(request))
+    def __init__(self, session: Session) -> None:
+        self.session = session
 
-        return endpoint
+    def state(self, request: Request) -> object:
+        windows = self.session.seen(str(request.query_params.get("window", ""))[:64])
+        return {**self.session.state(), "windows": windows}
 
-    def change(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
-        async def endpoint(request: Request) -> Response:
-            try:
-                content = json.loads(await request.body())
-            except (ValueError, RecursionError):
-                content = None
-            if not isinstance(content, dict):
-                return JSONResponse({"error": "body: expected JSON with keys and values"}, 400)
-            return await run_in_threadpool(_answered, lambda: answer(request, content))
-
-        return endpoint
-
-    def state(request: Request) -> Any:
-        windows = session.seen(str(request.query_params.get("window", ""))[:64])
-        return {**session.state(), "windows": windows}
-
-    def page(request: Request) -> Response:
+    def page(self, request: Request) -> Response:
         dataset, task = request.path_params["dataset"], request.path_params["task"]
-        entries_of(session.study(), dataset, task)
+        entries_of(self.session.study(), dataset, task)
         file = paths.at(paths.PAGE, dataset=dataset, task=task)
         if not file.is_file():
             return RedirectResponse("/", 303)
-        session.answers.warm(dataset, task)
+        self.session.answers.warm(dataset, task)
         return HTMLResponse(as_window(file))
 
-    def result(request: Request) -> Response:
+    def result(self, request: Request) -> Response:
         file = Path(RESULTS, request.path_params["path"])
         root = Path(RESULTS).resolve()
         if file.suffix not in TYPES or not file.resolve().is_relative_to(root) or not file.is_file():
             return PlainTextResponse("rgwot: no such result\n", 404)
         return FileResponse(file, media_type=TYPES[file.suffix])
 
-    def of_video(request: Request) -> Playable:
+    def of_video(self, request: Request) -> Playable:
         dataset, task, name = (request.path_params[part] for part in ("dataset", "task", "video"))
-        study = session.study()
+        study = self.session.study()
         if name not in entries_of(study, dataset, task):
             raise RgwotError(f"{name}: no such video")
-        return session.proxies.playable(Path(video_file(study, dataset, task, name)))
+        return self.session.proxies.playable(Path(video_file(study, dataset, task, name)))
 
-    def video(request: Request) -> Response:
-        file, fault = of_video(request)
+    def video(self, request: Request) -> Response:
+        file, fault = self.of_video(request)
         if file is None:
             return PlainTextResponse(f"rgwot: {fault or 'a playable copy is being made'}\n", 503 if not fault else 404)
         return FileResponse(file, media_type=VIDEOS.get(file.suffix.lower(), "video/mp4"))
 
-    def playable(request: Request) -> Any:
-        file, fault = of_video(request)
+    def playable(self, request: Request) -> object:
+        file, fault = self.of_video(request)
         return {"ready": file is not None, "fault": fault}
 
-    def log(_: Request) -> Any:
-        return {"log": session.runs.log()}
+    def log(self, _: Request) -> object:
+        return {"log": self.session.runs.log()}
 
-    def files(request: Request) -> Any:
+    def files(self, request: Request) -> object:
         dataset, task = request.path_params["dataset"], request.path_params["task"]
-        return session.files(dataset, task, _whole(request.query_params.get("made", "0"), "made"))
+        return self.session.files(dataset, task, _whole(request.query_params.get("made", "0"), "made"))
 
-    def answer(request: Request) -> Any:
-        return session.answers.latest(request.path_params["dataset"], request.path_params["task"])
+    def answer(self, request: Request) -> object:
+        return self.session.answers.latest(request.path_params["dataset"], request.path_params["task"])
 
-    def questions(request: Request) -> Any:
+    def questions(self, request: Request) -> object:
         dataset, task = request.path_params["dataset"], request.path_params["task"]
-        entries_of(session.study(), dataset, task)
+        entries_of(self.session.study(), dataset, task)
         number = min(MOST_QUESTIONS, 1 + _whole(request.query_params.get("skipped", "0"), "skipped"))
-        return session.answers.questions(dataset, task, number)
+        return self.session.answers.questions(dataset, task, number)
 
-    def with_K(request: Request) -> Any:
+    def with_K(self, request: Request) -> object:
         dataset, task = request.path_params["dataset"], request.path_params["task"]
-        entries_of(session.study(), dataset, task)
-        return session.answers.with_K(dataset, task, _number(_whole(request.path_params["K"], "K")))
+        entries_of(self.session.study(), dataset, task)
+        return self.session.answers.with_K(dataset, task, _number(_whole(request.path_params["K"], "K")))
 
-    def groups(request: Request) -> Any:
-        return group_table(session.study(), request.path_params["dataset"], request.path_params["task"])
+    def groups(self, request: Request) -> object:
+        return group_table(self.session.study(), request.path_params["dataset"], request.path_params["task"])
 
-    def of_features(request: Request) -> Any:
+    def of_features(self, request: Request) -> object:
         dataset, task, name = (request.path_params[part] for part in ("dataset", "task", "video"))
-        if name not in entries_of(session.study(), dataset, task):
+        if name not in entries_of(self.session.study(), dataset, task):
             raise RgwotError(f"{name}: no such video")
         text = request.query_params.get("chosen", "")
         return channels(dataset, task, name, [_whole(one, "chosen") for one in text[:200].split(",") if one])
 
-    def save(request: Request, content: Mapping[str, Any]) -> Any:
+    def save(self, request: Request, content: Mapping[str, Any]) -> object:
         text = content.get("text")
         if text is not None and not isinstance(text, str):
             raise RgwotError("text: expected a text or null")
-        digest = session.save(
+        digest = self.session.save(
             _text(content, "kind"), request.path_params["dataset"], request.path_params["task"],
             _text(content, "video"), text, _text(content, "base"), content.get("apart") is True,
         )  # fmt: skip
         return {"base": digest}
 
-    def save_K(_: Request, content: Mapping[str, Any]) -> Any:
-        session.save_K(_number(content.get("K")))
+    def save_K(self, _: Request, content: Mapping[str, Any]) -> object:
+        self.session.save_K(_number(content.get("K")))
         return {}
 
-    def begin(_: Request, content: Mapping[str, Any]) -> Any:
-        session.begin(_text(content, "study"), _text(content, "task"))
+    def save_another_seed(self, _: Request, content: Mapping[str, Any]) -> object:
+        self.session.save_another_seed()
         return {}
 
-    def run(_: Request, content: Mapping[str, Any]) -> Any:
-        (session.runs.cancel if content.get("cancel") is True else session.runs.want)()
+    def begin(self, _: Request, content: Mapping[str, Any]) -> object:
+        self.session.begin(_text(content, "study"), _text(content, "task"))
         return {}
 
-    def closed(_: Request, content: Mapping[str, Any]) -> Any:
-        session.gone(_text(content, "window"))
+    def run(self, _: Request, content: Mapping[str, Any]) -> object:
+        (self.session.runs.cancel if content.get("cancel") is True else self.session.runs.want)()
         return {}
 
+    def closed(self, _: Request, content: Mapping[str, Any]) -> object:
+        self.session.gone(_text(content, "window"))
+        return {}
+
+
+def application(session: Session) -> Starlette:
+    """Return the application of a session, to be put behind `rgwot.window.guard.Guard`."""
+    endpoints = _Endpoints(session)
     task = "{dataset}/{task}"
     return Starlette(
         routes=[
-            Route("/", read(lambda _: HTMLResponse(home_page()))),
-            Route(f"/{RESULTS}/report/{task}.html", read(page)),
-            Route(f"/{RESULTS}/{{path:path}}", read(result)),
-            Route(f"/video/{task}/{{video}}", read(video)),
-            Route(f"/api/playable/{task}/{{video}}", read(playable)),
-            Route("/api/state", read(state)),
-            Route("/api/log", read(log)),
-            Route(f"/api/files/{task}", read(files)),
-            Route(f"/api/answer/{task}", read(answer)),
-            Route(f"/api/groups/{task}", read(groups)),
-            Route(f"/api/channels/{task}/{{video}}", read(of_features)),
-            Route(f"/api/questions/{task}", read(questions)),
-            Route(f"/api/K/{task}/{{K}}", read(with_K)),
-            Route(f"/api/save/{task}", change(save), methods=["PUT"]),
-            Route("/api/K", change(save_K), methods=["PUT"]),
-            Route("/api/begin", change(begin), methods=["POST"]),
-            Route("/api/run", change(run), methods=["POST"]),
-            Route("/api/closed", change(closed), methods=["POST"]),
+            Route("/", _read(lambda _: HTMLResponse(home_page()))),
+            Route(f"/{RESULTS}/report/{task}.html", _read(endpoints.page)),
+            Route(f"/{RESULTS}/{{path:path}}", _read(endpoints.result)),
+            Route(f"/video/{task}/{{video}}", _read(endpoints.video)),
+            Route(f"/api/playable/{task}/{{video}}", _read(endpoints.playable)),
+            Route("/api/state", _read(endpoints.state)),
+            Route("/api/log", _read(endpoints.log)),
+            Route(f"/api/files/{task}", _read(endpoints.files)),
+            Route(f"/api/answer/{task}", _read(endpoints.answer)),
+            Route(f"/api/groups/{task}", _read(endpoints.groups)),
+            Route(f"/api/channels/{task}/{{video}}", _read(endpoints.of_features)),
+            Route(f"/api/questions/{task}", _read(endpoints.questions)),
+            Route(f"/api/K/{task}/{{K}}", _read(endpoints.with_K)),
+            Route(f"/api/save/{task}", _change(endpoints.save), methods=["PUT"]),
+            Route("/api/K", _change(endpoints.save_K), methods=["PUT"]),
+            Route("/api/seeds", _change(endpoints.save_another_seed), methods=["POST"]),
+            Route("/api/begin", _change(endpoints.begin), methods=["POST"]),
+            Route("/api/run", _change(endpoints.run), methods=["POST"]),
+            Route("/api/closed", _change(endpoints.closed), methods=["POST"]),
         ]
     )
 
 
-def _answered(answer: Callable[[], Any]) -> Response:
+def _read(answer: Callable[[Request], object]) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of a question."""
+
+    async def endpoint(request: Request) -> Response:
+        return await run_in_threadpool(_answered, lambda: answer(request))
+
+    return endpoint
+
+
+def _change(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of a change, which comes as JSON with keys and values."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            content = json.loads(await request.body())
+        except (ValueError, RecursionError):
+            content = None
+        if not isinstance(content, dict):
+            return JSONResponse({"error": "body: expected JSON with keys and values"}, 400)
+        return await run_in_threadpool(_answered, lambda: answer(request, content))
+
+    return endpoint
+
+
+def _answered(answer: Callable[[], object]) -> Response:
     """Return an answer as a response; a mistake is one line, with the status by which a page tells what to do."""
     try:
         found = answer()

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from rgwot.embedding.interface import EmbeddedTask, EmbeddedVideo
-from rgwot.keysteps.decode import labelling_of
 from rgwot.keysteps.given import labels_of_rows
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decoded, Frames
+from rgwot.keysteps.labelling import labelling_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.decode import given_of
 

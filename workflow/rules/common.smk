@@ -5,6 +5,8 @@ from inspect import signature
 from itertools import chain
 from pathlib import Path
 
+from snakemake.io import IOFile
+
 from rgwot import paths
 from rgwot.config.experiments import family_of
 from rgwot.config.methods import method_pattern
@@ -162,6 +164,20 @@ def batch(function):
     def of_batch(wildcards):
         task = STUDY, wildcards.dataset, wildcards.task
         return function(*task, datasets.batch(*task, wildcards.part))
+
+    return of_batch
+
+
+def own_batch(function):
+    """The same, if the part of the index is none of another study, which Snakemake would take for its own."""
+    files = batch(function)
+
+    @one_line_errors
+    def of_batch(wildcards):
+        part = IOFile(paths.INDEX_PART.format(**wildcards))
+        if workflow.is_main_process and Path(part).is_file() and not workflow.persistence.metadata(part):
+            jobs.check_features_of_others(STUDY, wildcards.dataset, wildcards.task, wildcards.part)
+        return files(wildcards)
 
     return of_batch
 

@@ -292,7 +292,7 @@ def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
     write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", folder / "project.boris")
 
 
-def _observation(video: ExportedVideo) -> dict[str, Any]:
+def _observation(video: ExportedVideo) -> dict[str, object]:
     media = video.path.as_posix()
     media = media if cell(media) == media else f"./{media}"
     return {
@@ -314,7 +314,7 @@ def _observation(video: ExportedVideo) -> dict[str, Any]:
     }
 
 
-def _events(video: ExportedVideo) -> list[list[Any]]:
+def _events(video: ExportedVideo) -> list[list[object]]:
     """Return starts, stops and points in order of time: time, subject, behaviour, modifiers, comment and frame.
 
     If a stop and a start have the same time, the stop comes first.
@@ -330,7 +330,7 @@ def _events(video: ExportedVideo) -> list[list[Any]]:
     ]
     events = []
     for ms, _, label, comment in sorted(moments):
-        frame: Any = "NA"
+        frame: object = "NA"
         if not math.isnan(video.fps):
             # Frames are numbered from 0, so the last number is one less than the number of frames.
             last = max(0, round((video.duration_s - video.start_s) * video.fps) - 1)

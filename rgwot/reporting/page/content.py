@@ -6,7 +6,7 @@ import base64
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations
 from pathlib import Path
@@ -21,9 +21,9 @@ from rgwot.columns import CELL
 from rgwot.datasets.names import stem_of
 from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
-from rgwot.keysteps.decode import SAME, seeds_differ
 from rgwot.keysteps.ordering import first_order, rank_procedures
 from rgwot.keysteps.settings import ANNOTATED
+from rgwot.keysteps.warnings import COMPETE, COMPETING, OTHER_SEED, seeds_compete
 from rgwot.paths import Run, Tree
 from rgwot.procedure.differences import what, with_sureness
 from rgwot.procedure.facts import join_words
@@ -55,6 +55,7 @@ from rgwot.reporting.page.data import (
     GroupsOfRun,
     PageData,
     RankedOrder,
+    RunFacts,
     ScoreRow,
     Scores,
     SeedScores,
@@ -66,6 +67,7 @@ from rgwot.reporting.page.runs import (
     Picture,
     ShownRun,
     answer_kind,
+    as_sentence,
     picture,
     ranked_orders,
     read_curves,
@@ -120,63 +122,25 @@ def gather(
     # Only the first seed of each method is shown in detail, even if other views exist.
     first = {(run.method, run.decoder): run for run in reversed(runs)}.values()
     shown_runs = [read_run(tree, run, manifest, annotations, names, viewed=run in first) for run in runs]
-    files = [tree.at(paths.STRIPS) / f"{video}.jpg" for video in manifest["video"]]
-    strips = [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
+    strips = _strips(tree, manifest["video"])
     answers = [read_answer(tree.keysteps(run)) for run in runs]
     agreements = compare_pairs(answers, [run.facts.given for run in shown_runs])
     seeds = _seeds_compared(shown_runs, answers, agreements)
-    doubted = _seeds_that_differ(shown_runs, seeds)
-    # Segments without length do not count in an order.
-    lasting = annotations[annotations["end_s"] > annotations["start_s"]]
-    orders = {one.video: first_order(one.events) for one in recordings_from_segments(lasting)}
     # If the task is no longer annotated, its scores are outdated, and not read.
     scorable = bool((manifest["status"] == "ok").any()) and len(annotations) > 0
     scores = read_task_scores(tree, runs) if scorable else None
     leading = leading_scores(tree, runs) if scorable else {}
-
-    def agreed(first: int, second: int) -> float | None:
-        return seeds[first, second].agreement.same if (first, second) in seeds else None
-
     videos = [
         shown_video(row, page_folder, root, bool(strip))
         for row, strip in zip(manifest.to_dict("records"), strips, strict=True)
     ]
-    pictures, facts = [], []
-    for place, (shown_run, colour, more) in enumerate(
-        zip(shown_runs, _colours(agreements, shown_runs), doubted, strict=True)
-    ):
-        facts.append(
-            replace(
-                shown_run.facts,
-                colour=colour,
-                warnings=[*shown_run.facts.warnings, *more],
-                figures=_figures(tree, shown_run.run, page_folder),
-            )
-        )
-        if shown_run.procedure is not None:
-            taught, all_annotated = shown_run.facts.given, shown_run.run.decoder == ANNOTATED
-            doubts = [
-                *against_trivial(shown_run.run, leading, scorable, bool(taught) and not shown_run.facts.score_file),
-                *seeds_agree(shown_run.run, runs, agreed),
-                *_second_method(place, shown_runs, agreements),
-            ]
-            pictures.append(
-                picture(
-                    place,
-                    shown_run.procedure[0],
-                    sure_by_seeds(place, tree, shown_runs, seeds),
-                    shown_run.recordings,
-                    videos,
-                    [] if all_annotated else doubts,
-                    [video.id for video in videos] if all_annotated else taught,
-                    shown_run.every,
-                    shown_run.own,
-                    shown_run.number,
-                    held_at(place, shown_runs, agreements),
-                    shares=study is None,
-                    blind=shown_run.blind,
-                )
-            )
+    together = _Compared(shown_runs, agreements, seeds)
+    facts = _facts(tree, together, page_folder)
+    pictures = [
+        _picture(place, tree, together, facts[place].warnings, leading, scorable, videos, study is None)
+        for place, run in enumerate(shown_runs)
+        if run.procedure is not None
+    ]
     data = PageData(
         dataset=tree.dataset,
         task=tree.task,
@@ -186,7 +150,7 @@ def gather(
         videos=videos,
         steps={str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
         truth=shown_truth(manifest, given),
-        true_procedures=[RankedOrder(**one) for one in ranked_orders(rank_procedures(orders))] if orders else [],
+        true_procedures=_true_procedures(annotations),
         runs=facts,
         notices=[
             *([] if study is None else [study]),
@@ -202,6 +166,94 @@ def gather(
         next=_worth_annotating(tree, shown_runs, manifest),
     )
     return _Content(data, shown_runs, pictures, compared(agreements), strips)
+
+
+class _Compared(NamedTuple):
+    """The runs of a page, what pairs of them have in common, and the same for two seeds of one method."""
+
+    runs: Sequence[ShownRun]
+    agreements: Mapping[tuple[int, int], Comparison]
+    seeds: Mapping[tuple[int, int], Comparison]
+
+
+def _strips(tree: Tree, videos: Iterable[str]) -> list[str]:
+    """Return the strips of videos as base64 JPEGs, empty for a video without pictures."""
+    files = [tree.at(paths.STRIPS) / f"{video}.jpg" for video in videos]
+    return [base64.b64encode(file.read_bytes()).decode() if file.exists() else "" for file in files]
+
+
+def _facts(tree: Tree, together: _Compared, page_folder: Path) -> list[RunFacts]:
+    """Return the facts of every run, with its colours, its figures, and the seeds that compete with it."""
+    colours = _colours(together.agreements, together.runs)
+    doubted = _seeds_that_differ(together.runs, together.seeds)
+    return [
+        replace(
+            shown.facts,
+            colour=colour,
+            warnings=[*_without_guess(place, together), *more],
+            figures=_figures(tree, shown.run, page_folder),
+        )
+        for place, (shown, colour, more) in enumerate(zip(together.runs, colours, doubted, strict=True))
+    ]
+
+
+def _without_guess(place: int, together: _Compared) -> list[str]:
+    """Return the warnings of a run, without the guess about another seed if the page has one to compare with."""
+    warnings = together.runs[place].facts.warnings
+    if not any(place in pair for pair in together.seeds):
+        return list(warnings)
+    return [warning for warning in warnings if not warning.startswith(as_sentence(OTHER_SEED)[:-1])]
+
+
+def _picture(
+    place: int,
+    tree: Tree,
+    together: _Compared,
+    warnings: Sequence[str],
+    leading: Mapping[Run, float],
+    scorable: bool,
+    videos: Sequence[Video],
+    shares: bool,
+) -> Picture:
+    """Return the picture of the procedure that the run at ``place`` learned; ``shares`` as in `picture`."""
+    runs, agreements, seeds = together
+    shown = runs[place]
+    assert shown.procedure is not None
+    taught: Sequence[str] = shown.facts.given
+    doubts: Sequence[str] = ()
+    if shown.run.decoder == ANNOTATED:
+        taught = [video.id for video in videos]
+    else:
+        agreed = {pair: comparison.agreement.same for pair, comparison in seeds.items()}
+        doubts = [
+            *against_trivial(shown.run, leading, scorable, bool(taught) and not shown.facts.score_file),
+            *seeds_agree(shown.run, [run.run for run in runs], lambda *pair: agreed.get(pair)),
+            *_second_method(place, runs, agreements),
+        ]
+    return picture(
+        place,
+        shown.procedure[0],
+        sure_by_seeds(place, tree, runs, seeds),
+        shown.recordings,
+        videos,
+        doubts,
+        taught,
+        shown.every,
+        shown.own,
+        shown.number,
+        held_at(place, runs, agreements),
+        shares=shares,
+        blind=shown.blind,
+        competing=[warning for warning in warnings if warning.lower().startswith(COMPETING)],
+    )
+
+
+def _true_procedures(annotations: pd.DataFrame) -> list[RankedOrder]:
+    """Return the orders of the annotated videos, the most common first."""
+    # Segments without length do not count in an order.
+    lasting = annotations[annotations["end_s"] > annotations["start_s"]]
+    orders = {one.video: first_order(one.events) for one in recordings_from_segments(lasting)}
+    return [RankedOrder(**one) for one in ranked_orders(rank_procedures(orders))] if orders else []
 
 
 def _figures(tree: Tree, run: Run, page_folder: Path) -> dict[str, str]:
@@ -372,14 +424,15 @@ def held_at(
 
 
 def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int], Comparison]) -> list[list[str]]:
-    """Return for every run warnings about other seeds of its method and decoder that disagree with it."""
+    """Return for every run warnings about other seeds of its method and decoder that compete with it."""
     sentences: list[list[str]] = [[] for _ in shown]
     for pair, comparison in seeds.items():
-        if comparison.agreement.adjusted_rand < SAME:
-            first, second = (shown[place].run.seed for place in pair)
-            warning = f"{seeds_differ(f'Seeds {first} and {second}', comparison.agreement.adjusted_rand)}."
-            for place in pair:
-                sentences[place].append(warning)
+        if (apart := 1 - comparison.agreement.same) > COMPETE:
+            for place, other in (pair, pair[::-1]):
+                warning = seeds_compete(
+                    f"{COMPETING}: seed {shown[other].run.seed}", apart, "look at it, too (under Result)"
+                )
+                sentences[place].append(as_sentence(warning))
     return sentences
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations, groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -130,18 +130,7 @@ def read_run(
     labels = annotated if kind == ANNOTATED else diagnostics.names
     names_here = labels | typed
     warnings = diagnostics.warnings or []
-    learned: tuple[Procedure, Sequence[Deviation]] | None = None
-    own: Sequence[str] = ()
-    if kind != "trivial":
-        procedure, found = (
-            read_procedure(tree.at(paths.PROCEDURE, run)),
-            read_deviation_list(tree.at(paths.DEVIATIONS, run)),
-        )
-        learned = procedure, found
-        if (path := expected_file(tree.keysteps(run))) is not None:
-            # Key steps of one name stay apart here, as on the rest of the page, but for what is expected.
-            told = named(segments_here, names_here, None, found, read_expected(path))
-            learned, own = (procedure, told.deviations), told.own
+    learned, own = (None, ()) if kind == "trivial" else _learned(tree, run, segments_here, names_here)
     edits = diagnostics.second_reading
     blind = edits is not None and tells_nothing(edits)
     if edits is not None and (sentence := edits_sentence(edits)):
@@ -181,6 +170,19 @@ def read_run(
     recordings, every = (recordings_from_segments(segments_here, every=one) for one in (False, True))
     body = _body(segments_here, recordings, videos)
     return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings, every, own, number, blind)
+
+
+def _learned(
+    tree: Tree, run: Run, segments: pd.DataFrame, names: Mapping[int, str]
+) -> tuple[tuple[Procedure, Sequence[Deviation]], Sequence[str]]:
+    """Return the procedure of a run with the deviations from it, and sentences on the procedure that is expected."""
+    procedure = read_procedure(tree.at(paths.PROCEDURE, run))
+    deviations = read_deviation_list(tree.at(paths.DEVIATIONS, run))
+    if (path := expected_file(tree.keysteps(run))) is None:
+        return (procedure, deviations), ()
+    # Key steps of one name stay apart here, as on the rest of the page, but for what is expected.
+    told = named(segments, names, None, deviations, read_expected(path))
+    return (procedure, told.deviations), told.own
 
 
 def about_number(tree: Tree, run: Run, diagnostics: Diagnostics) -> tuple[str, str]:
@@ -259,7 +261,7 @@ def _view(path: Path, result: str) -> str:
         raise RgwotError(f"{path}: not a view of a result; make it again") from None
 
 
-def _body(segments: pd.DataFrame, recordings: Sequence[Recording], videos: pd.DataFrame) -> dict[str, Any]:
+def _body(segments: pd.DataFrame, recordings: Sequence[Recording], videos: pd.DataFrame) -> dict[str, object]:
     """Return the segments, orders and procedures of a run; videos are known by their place in the manifest.
 
     Segments are given by their ``ends`` in milliseconds and key ``steps``, or only by their number if there are many;
@@ -350,8 +352,8 @@ def _weight_of_time(diagnostics: Diagnostics) -> str:
 def as_sentence(note: str) -> str:
     """Return a note as a sentence; a setting's key at its start keeps its first letter.
 
-    >>> as_sentence("two seeds disagree"), as_sentence("decode.time: auto chose 0.08")
-    ('Two seeds disagree.', 'decode.time: auto chose 0.08.')
+    >>> as_sentence("two answers compete"), as_sentence("decode.time: auto chose 0.08")
+    ('Two answers compete.', 'decode.time: auto chose 0.08.')
     """
     first = note.partition(" ")[0]
     return f"{note}." if "." in first else f"{note[:1].upper()}{note[1:]}."
@@ -385,6 +387,23 @@ class _Card(NamedTuple):
     unseen: str
 
 
+class _Line(TypedDict):
+    """A video with its deviations by time, ``moments`` first: ``number`` are not doubtful, and ``doubtful`` are.
+
+    ``typical`` is the most typical video, ``given`` one that taught, and ``none`` what is said without a deviation.
+    """
+
+    place: int
+    name: str
+    number: int
+    doubtful: int
+    typical: bool
+    given: bool
+    moments: Sequence[DeviationFacts]
+    others: Sequence[DeviationFacts]
+    none: str
+
+
 class Picture(NamedTuple):
     """The procedure of a run as the template writes it; ``place`` is the place of the run on the page.
 
@@ -406,7 +425,7 @@ class Picture(NamedTuple):
     legend: str
     layers: Sequence[Sequence[_Card]]
     captions: Sequence[str]
-    lines: Sequence[Mapping[str, Any]]
+    lines: Sequence[_Line]
     most_different: str
     unchecked: str
 
@@ -426,6 +445,7 @@ def picture(
     shares: bool = True,
     blind: bool = False,
     pending: str = "",
+    competing: Sequence[str] = (),
 ) -> Picture:
     """Return a procedure as the page shows it.
 
@@ -436,46 +456,20 @@ def picture(
     deviations hold. ``shares`` says whether these recordings are those of the procedure, so that their time may stand
     in its table. If ``blind``, no video is said to have nothing unusual, since no deviation can be told. ``pending`` is
     a sentence if a second reading of the videos has yet to decide how sure deviations are: then none is told as sure,
-    but those of annotated videos.
+    but those of annotated videos. ``competing`` are sentences on answers that are supported almost equally.
     """
     if pending:
         deviations = [one if one.video in taught else replace(one, sureness=None) for one in deviations]
     shown = told(procedure)
     layers = _layers(shown)
     captions = [_caption(shown, [card.node.key_step for card in layer]) for layer in layers]
-    cards = [card for layer in layers for card in layer]
-    says = any(card.after for layer in layers[1:] for card in layer)
-    legend = (
-        (
-            f"A key step that fewer than {100 * OPTIONAL_BELOW:.0f} % of the videos show is optional (dashed).",
-            any(card.node.n_videos < shown.n_videos for card in cards),
-        ),
-        (
-            "Key steps in one frame are done in either order, or their order is not known: it takes "
-            f"{FEWEST} videos that show both, and most of them the same order.",
-            len(layers) < len(cards),
-        ),
-        (
-            "Time runs from left to right: a card comes after everything in the card or frame before it"
-            + (
-                "; if it says \N{LEFT DOUBLE QUOTATION MARK}after …\N{RIGHT DOUBLE QUOTATION MARK}, only after those."
-                if says
-                else "."
-            ),
-            len(layers) > 1,
-        ),
-        (
-            "A question mark: few videos show both, or some contradict.",
-            any(doubt for card in cards for _, doubt in card.after),
-        ),
-    )
     marked = {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}
     sentences = (
-        " ".join([order_sentence(procedure, marked), *again_sentences(procedure, recordings, marked)]),
+        " ".join([*competing, order_sentence(procedure, marked), *again_sentences(procedure, recordings, marked)]),
         doubt_sentence(procedure, deviations, marked, doubts),
     )
     headings, table = step_table(step_facts(procedure, *((recordings, every) if shares else ())), marked)
-    facts = deviation_facts(deviations, recordings if every is None else every, taught)
+    facts = deviation_facts(deviations, [*recordings, *(every or ())], taught)
     facts = [
         replace(
             row,
@@ -497,13 +491,44 @@ def picture(
         [text for text in (" ".join(own), _also_sentence(number, facts, also)) if text],
         headings,
         [[cell.split(_STEP) for cell in row] for row in table],
-        " ".join(words for words, there in legend if there),
+        _legend(layers, shown.n_videos),
         layers,
         captions,
         lines,
         "" if pending and unknown else _most_different(lines),
         unchecked,
     )
+
+
+def _legend(layers: Sequence[Sequence[_Card]], n_videos: int) -> str:
+    """Return what the signs mean that occur in a drawing of a procedure learned from ``n_videos``."""
+    cards = [card for layer in layers for card in layer]
+    says = any(card.after for layer in layers[1:] for card in layer)
+    legend = (
+        (
+            f"A key step that fewer than {100 * OPTIONAL_BELOW:.0f} % of the videos show is optional (dashed).",
+            any(card.node.n_videos < n_videos for card in cards),
+        ),
+        (
+            "Key steps in one frame are done in either order, or their order is not known: it takes "
+            f"{FEWEST} videos that show both, and most of them the same order.",
+            len(layers) < len(cards),
+        ),
+        (
+            "Time runs from left to right: a card comes after everything in the card or frame before it"
+            + (
+                "; if it says \N{LEFT DOUBLE QUOTATION MARK}after …\N{RIGHT DOUBLE QUOTATION MARK}, only after those."
+                if says
+                else "."
+            ),
+            len(layers) > 1,
+        ),
+        (
+            "A question mark: few videos show both, or some contradict.",
+            any(doubt for card in cards for _, doubt in card.after),
+        ),
+    )
+    return " ".join(words for words, there in legend if there)
 
 
 #: For other numbers of key steps: the deviations that hold with them, as `rgwot.procedure.differences.what`.
@@ -569,9 +594,9 @@ def _lines(
     videos: Sequence[Video],
     taught: Collection[str],
     nothing: str = "",
-) -> list[dict[str, Any]]:
+) -> list[_Line]:
     """Return the videos with their deviations; ``nothing`` is said where none is found and nobody annotated."""
-    lines = []
+    lines: list[_Line] = []
     for place, video in enumerate(videos):
         if video.status == "skipped":
             continue
@@ -580,21 +605,27 @@ def _lines(
         first = [row for row in of_video if row.sureness != "doubtful"][:MOST_DEVIATIONS]
         of_video.sort(key=lambda row: (row.deviation.start_s, row.deviation.key_step))
         moments, others = ([row for row in of_video if (row in first) is chosen] for chosen in (True, False))
-        marks = {"typical": video.id == procedure.most_typical, "given": video.id in taught}
         none = video.reason if video.status in ("ok", "partial") else ""
         doubtful = sum(row.sureness == "doubtful" for row in of_video)
         if video.id not in taught:
             none = none or nothing
         lines.append(
-            {
-                "place": place, "name": video.name, "number": len(of_video) - doubtful, "doubtful": doubtful,
-                "moments": moments, "others": others, "none": none, **marks,
-            }
-        )  # fmt: skip
+            _Line(
+                place=place,
+                name=video.name,
+                number=len(of_video) - doubtful,
+                doubtful=doubtful,
+                typical=video.id == procedure.most_typical,
+                given=video.id in taught,
+                moments=moments,
+                others=others,
+                none=none,
+            )
+        )
     return lines
 
 
-def _most_different(lines: Sequence[Mapping[str, Any]]) -> str:
+def _most_different(lines: Sequence[_Line]) -> str:
     """Return a sentence on the videos with the most deviations, and those with the next most.
 
     Doubtful ones, which a line folds away, are told beside the others, and decide between equals. Returns an empty text

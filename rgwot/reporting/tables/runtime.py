@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rgwot import paths
 from rgwot.reporting.tables.reported import reported_values
@@ -80,7 +80,7 @@ class Runtime(AnyTable):
         # Integers stay integers beside the empty cells of reported rows.
         return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"n_runs": "Int64", "iterations": "Int64"})
 
-    def _measured(self, row: Row, files: Mapping[int, Sequence[Path]]) -> dict[str, Any]:
+    def _measured(self, row: Row, files: Mapping[int, Sequence[Path]]) -> dict[str, object]:
         import pandas as pd
 
         from rgwot.reporting.tables.scores import summarise
@@ -107,7 +107,7 @@ class Runtime(AnyTable):
             "note": "; ".join(filter(None, runs["note"])),
         }
 
-    def _reported(self) -> Iterable[dict[str, Any]]:
+    def _reported(self) -> Iterable[dict[str, object]]:
         if self.reported is None:
             return
         for entry in self.reported.rows:
@@ -154,7 +154,7 @@ def _number(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def _run(seed: int, benchmark: Path, history: Path, machine: Path) -> dict[str, Any]:
+def _run(seed: int, benchmark: Path, history: Path, machine: Path) -> dict[str, object]:
     """Read the time, the memory and the hardware of one training."""
     import pandas as pd
 

@@ -119,8 +119,22 @@ function drawVerdict() {
   const doubts = byId("warnings").childElementCount + byId("notices").childElementCount;
   byId("doubts").textContent = doubts ? `(${doubts})` : "";
   byId("about-trust").hidden = !doubts;
+  const sameMethod = DATA.runs.filter(({ method, decoder }) => method === facts.method && decoder === facts.decoder);
+  byId("about-seed").hidden = !MADE || facts.given.length > 0 || !["trained", "untrained"].includes(facts.kind) || sameMethod.length > 1;
   byId("collapsed").textContent = facts.collapsed;
   byId("collapsed").hidden = !facts.collapsed;
+}
+
+/** Have all results made with one more seed, which the next page offers beside those of the first. */
+async function addSeed() {
+  byId("another-seed").disabled = true;
+  try {
+    await tell("POST", "/api/seeds", {});
+    byId("seed-status").textContent = "Saved: results of another seed are made, and the next page has both.";
+  } catch (error) {
+    byId("another-seed").disabled = false;
+    byId("seed-status").textContent = error.message;
+  }
 }
 
 /** Paper has no scrolling and no folding: all cards of videos are filled and all lists opened. */
@@ -199,6 +213,7 @@ for (const only of document.querySelectorAll(".of-file")) only.hidden = Boolean(
 if (MADE) byId("all-tasks").href = "/";
 byId("cancel").addEventListener("click", () => tell("POST", "/api/run", { cancel: true }).catch(() => {}));
 byId("newer").addEventListener("click", () => location.reload());
+byId("another-seed").addEventListener("click", addSeed);
 startSaving();
 startLabelling();
 startAsking();
