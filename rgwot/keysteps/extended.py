@@ -343,8 +343,10 @@ def restored(restore: Restore, learned: Learned, K: int, time: float, surplus: i
     """
     if NUMBERS in learned and sorted(learned[NUMBERS].tolist()) != list(range(K)):
         raise ValueError(f"{NUMBERS} are not 0 to {K - 1}")
-    if (found := len(learned.get("centres", ()))) > K + surplus:
-        raise ValueError(f"{found} centres, expected at most {K + surplus}")
+    # Labels have a class of background, too, and say which centre is of which class.
+    most = len(learned["classes"]) if "classes" in learned else K + surplus
+    if (found := len(learned.get("centres", ()))) > most:
+        raise ValueError(f"{found} centres, expected at most {most}")
     if not np.isfinite(learned.get("centres", 0.0)).all():
         raise ValueError("centres are not finite")
     arrays = {name: value for name, value in learned.items() if name not in (KEPT, NUMBERS, TIME_REFERENCES, USUAL)}
