@@ -13,7 +13,7 @@ from rgwot.reporting.tables.reported import reported_values
 from rgwot.reporting.tables.table import AnyTable, Place, Row, canonical
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.jobs import check_task
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ class Runtime(AnyTable):
         """Return the files of all trainings, and of reported numbers."""
         self.alone(row)
         for row_ in self.rows:
-            check_task(study, self.place.dataset, self.place.name, row_.method)
+            check_task(Task(study, self.place.dataset, self.place.name), row_.method)
         files = [file for row_ in self.rows for seed in study.config.seeds for file in self._run(row_, seed)]
         return list(map(str, [*files, *([self.reported.file] if self.reported else [])]))
 
