@@ -1,9 +1,7 @@
-"""The settings and held-out videos of jobs, and checks of requested results."""
+"""The settings, held-out videos and further inputs of jobs."""
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import chain
@@ -11,21 +9,18 @@ from pathlib import Path
 
 from rgwot.blocks import Blocks, flatten
 from rgwot.config.configuration import load_config, read_files
-from rgwot.config.experiments import decoder_of, family_of, replaced_settings, split_id
+from rgwot.config.experiments import decoder_of, replaced_settings, split_id
 from rgwot.config.settings import defaults, merged, owners, without_execution
 from rgwot.datasets import registry
-from rgwot.datasets.base import too_few_videos
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.datasets.video_table import read_video_table, subjects_in
 from rgwot.embedding.settings import SplitSettings, TrainedEncoder
 from rgwot.evaluation import EvaluationSettings
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.keysteps.settings import ANNOTATED, Decoder, Labelled, Numbered, resolved_K
-from rgwot.paths import DIAGNOSTICS, KEYSTEPS, MODEL, Run, name_of
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.provenance import unedited
+from rgwot.runtime.gpus import gpu_there
 from rgwot.study.datasets import (
-    MIN_VIDEOS,
     annotated_steps,
     annotated_videos,
     annotations_of,
@@ -35,32 +30,12 @@ from rgwot.study.datasets import (
     reading,
     scored_videos,
     video_table,
-    videos,
 )
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study, Task
 
 #: Folder of true task graphs, {dataset}/{task}.csv, in the folder of a study.
 GRAPHS = "graphs"
-
-
-#: Device files of NVIDIA GPUs (a container may have any of them), and of GPUs in WSL.
-_GPU = re.compile(r"nvidia[0-9]+|dxg")
-
-
-def gpu_there(devices: Path = Path("/dev")) -> bool:
-    """Return whether this machine has a GPU for jobs, without importing PyTorch.
-
-    A GPU has a device file with any number. If ``CUDA_VISIBLE_DEVICES`` is empty or begins with -1, all are hidden.
-    """
-    variable = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if variable is not None and variable.split(",")[0].strip() in ("", "-1"):
-        return False
-    try:
-        names = os.listdir(devices)
-    except OSError:
-        return False
-    return any(_GPU.fullmatch(name) for name in names)
 
 
 def gpus(study: Study) -> int:
@@ -182,31 +157,6 @@ def held_out(task: Task, data: SplitSettings, videos: Iterable[str]) -> tuple[st
         raise RgwotError(f"{task}: {error}") from None
 
 
-def check_trained(method: str) -> None:
-    """Raise RgwotError for a method that trains no encoder and therefore has no model."""
-    family = family_of(method)
-    if not family.trained:
-        raise RgwotError(
-            f"method {method!r}: found no encoder to train, expected a method that trains one, such as rgwot"
-        )
-
-
-def check_rule(decoder: str) -> None:
-    """Raise RgwotError for a decoder that cannot label other videos."""
-    kind = decoder_of(decoder)
-    if not kind.RESTORE:
-        why = "does not look at videos" if kind.TRIVIAL else "cannot label other videos"
-        raise RgwotError(
-            f"decoder {kind.NAME!r}: {why}; expected a decoder that can label other videos, such as graphcut"
-        )
-
-
-def model_behind(task: Task, method: str, decoder: str, seed: int) -> list[str]:
-    """Return the model behind a bundle, if any; raise RgwotError for a decoder that cannot label other videos."""
-    check_rule(decoder)
-    return [str(task.tree.at(MODEL, Run(method, decoder, seed)))] if family_of(method).trained else []
-
-
 def settings_of_scoring(task: Task, method: str, decoder: str) -> dict[str, dict[str, object]]:
     """Return the `settings_behind` a result and those of its scoring."""
     return settings_behind(task, method, decoder, scored=True)
@@ -215,16 +165,6 @@ def settings_of_scoring(task: Task, method: str, decoder: str) -> dict[str, dict
 def reads_annotations(decoder: str) -> bool:
     """Return whether a decoder reads the annotated segments; an unknown one, which is told elsewhere, does not."""
     return split_id(decoder)[0] == ANNOTATED
-
-
-def check_unedited(task: Task, method: str, decoder: str, seed: int) -> None:
-    """Raise RgwotError for a result with an edited file of key steps, which a new decoding would overwrite."""
-    folder = task.tree.keysteps(Run(method, decoder, seed))
-    written = folder / name_of(DIAGNOSTICS)
-    for path in (folder / name_of(file) for file in KEYSTEPS):
-        # Diagnostics are written last, so a file that is newer was changed later.
-        if path.is_file() and written.is_file() and path.stat().st_mtime_ns > written.stat().st_mtime_ns:
-            unedited(path)
 
 
 def learns_from_labels(decoder: str) -> bool:
@@ -300,24 +240,3 @@ def weights_file(study: Study, dataset: str) -> list[str]:
             f"{', '.join([*backbone.weights, 'random'])} or the path of a checkpoint of {backbone.name}; correct it"
         )
     return [plain_path(features.weights)]
-
-
-def check_task(task: Task, method: str) -> None:
-    """Raise RgwotError if a task has too few videos for a method that compares videos, or to hold some out."""
-    videos_of_task = videos(task)
-    if family_of(method).embedding.SEVERAL and len(videos_of_task) < MIN_VIDEOS:
-        raise RgwotError(too_few_videos(task.dataset, task.name, len(videos_of_task), MIN_VIDEOS, str(task.root)))
-    held_out(task, task.study.experiments.embedding(method, task.dataset).data, videos_of_task)
-
-
-@cache
-def check_result(task: Task, method: str, decoder: str | None = None) -> None:
-    """Raise RgwotError unless ids are known and spelt canonically, and the task can have such a result."""
-    experiments = task.study.experiments
-    spelt = {"method": (method, experiments.method(method))}
-    if decoder is not None:
-        spelt["decoder"] = decoder, experiments.decoder(decoder, method)
-    for what, (written, canonical) in spelt.items():
-        if written != canonical:
-            raise RgwotError(f"{what} {written!r}: found another spelling of {canonical!r}; use {canonical!r} instead")
-    check_task(task, method)

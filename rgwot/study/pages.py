@@ -14,7 +14,8 @@ from rgwot.keysteps.settings import LABELLED
 from rgwot.paths import Run
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import annotated, annotated_videos, dated_path, page_column, scored_videos, tasks, videos
-from rgwot.study.jobs import check_task, learns_from_labels, long_trainings, replaced, scored
+from rgwot.study.jobs import learns_from_labels, long_trainings, replaced, scored
+from rgwot.study.refusals import check_rule, check_task
 from rgwot.study.study import Study, Task
 
 RESULTS_FOLDER = Path(paths.RESULTS)
@@ -144,6 +145,12 @@ def names_there(task: Task) -> list[str]:
 def page_tasks(study: Study) -> list[Task]:
     """Return all tasks of ``page.datasets``."""
     return [Task(study, dataset, name) for dataset in study.config.page_datasets for name in tasks(study, dataset)]
+
+
+def model_behind(task: Task, method: str, decoder: str, seed: int) -> list[str]:
+    """Return the model behind a bundle, if any; raise RgwotError for a decoder that cannot label other videos."""
+    check_rule(decoder)
+    return [str(task.tree.at(paths.MODEL, Run(method, decoder, seed)))] if family_of(method).trained else []
 
 
 def index_pages(study: Study) -> list[str]:

@@ -25,14 +25,14 @@ from rgwot.keysteps.labelled import Kept
 from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.settings import LABELLED, Decoder, Numbered, resolved_K
 from rgwot.keysteps.suggest import frames_of, moments_of
+from rgwot.names import read_names, result_id
 from rgwot.paths import RESULTS, Run, Tree
 from rgwot.records import read_annotations, read_manifest, read_segments
-from rgwot.reporting.names import read_names, result_id
 from rgwot.reporting.page.content import shown_truth, shown_video
 from rgwot.reporting.page.runs import MOST_LINES, picture, read_run
 from rgwot.reporting.page.shell import filled
+from rgwot.runtime.csv_files import write_csv
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_csv
 from rgwot.stages.decode import decode_task, given_of, write_keysteps
 from rgwot.stages.embed import read_embeddings
 from rgwot.study.datasets import annotated

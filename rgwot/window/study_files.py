@@ -14,7 +14,7 @@ from rgwot.datasets.annotation_files import format_of, read_annotation_file
 from rgwot.datasets.base import VideoEntry
 from rgwot.datasets.names import VIDEO_TABLE, stem_of
 from rgwot.datasets.video_table import read_video_table
-from rgwot.reporting.names import read_names
+from rgwot.names import read_names
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import write_text
 from rgwot.runtime.text import pairing_key

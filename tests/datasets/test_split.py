@@ -13,7 +13,8 @@ from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import videos
-from rgwot.study.jobs import check_result, held_out
+from rgwot.study.jobs import held_out
+from rgwot.study.refusals import check_result
 from rgwot.study.study import Study, Task
 
 GROUPS = st.dictionaries(st.text("abc012", min_size=1, max_size=4), st.sampled_from("stuvwxyz"), min_size=3)

@@ -16,7 +16,7 @@ from rgwot.datasets import registry
 from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.features.store import StoreWriter
 from rgwot.reporting import targets
-from rgwot.runtime.files import write_rows
+from rgwot.runtime.csv_files import write_rows
 from rgwot.stages.decode import decode
 from rgwot.stages.embed import write_embedded
 from rgwot.study import datasets

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.jobs import check_result
+from rgwot.study.refusals import check_result
 from rgwot.study.study import Study, Task
 
 

@@ -8,7 +8,7 @@ rule bundle:
         diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
         index="results/features/{dataset}/{task}/index.csv",
         embeddings="results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
-        model=asked(jobs.model_behind),
+        model=asked(pages.model_behind),
         names=asked(pages.names_there),
         annotations=asked(jobs.teaching),
     output:

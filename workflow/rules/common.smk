@@ -8,7 +8,7 @@ from rgwot.reporting import targets
 from rgwot.runtime.files import check_writable
 from rgwot.runtime.notes import FOLDER_VARIABLE, follow
 from rgwot.runtime.provenance import note_revision, stamp
-from rgwot.study import datasets, jobs, pages
+from rgwot.study import datasets, jobs, pages, refusals
 from rgwot.study.asked import answer, mistakes_in_one_line
 from rgwot.study.study import CONFIGURATIONS, Study, configuration_of_the_run
 
@@ -33,7 +33,7 @@ envvars:
 STARTED = time.time()
 GPUS = jobs.gpus(STUDY)
 # Patterns of methods that read no features, that embed without an encoder, that train one, and that read features.
-# An unknown name matches the third pattern, whose rules refuse it by `jobs.check_result`.
+# An unknown name matches the third pattern, whose rules refuse it by `refusals.check_result`.
 FEATURELESS = method_pattern(lambda family: family.name == "none")
 OTHERWISE_EMBEDDED = method_pattern(lambda family: not family.trained and family.name != "none")
 ENCODED, FEATURED = f"(?!(?:{FEATURELESS}|{OTHERWISE_EMBEDDED})/)[^/]+", f"(?!{FEATURELESS}/)[^/]+"

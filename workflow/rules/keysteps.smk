@@ -6,8 +6,8 @@ rule decode:
     input:
         embeddings=checked(
             "results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
-            jobs.check_result,
-            unless_forced=[jobs.check_unedited],
+            refusals.check_result,
+            unless_forced=[refusals.check_unedited],
         ),
         annotations=asked(jobs.teaching),
     output:
@@ -40,7 +40,7 @@ rule decode_trivial:
     input:
         annotations=branch(lambda w: jobs.reads_annotations(w.decoder), then="results/annotations/{dataset}/{task}.csv"),
         manifest=checked(
-            "results/manifest/{dataset}/{task}.csv", jobs.check_result, unless_forced=[jobs.check_unedited]
+            "results/manifest/{dataset}/{task}.csv", refusals.check_result, unless_forced=[refusals.check_unedited]
         ),
     output:
         segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",

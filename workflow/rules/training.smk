@@ -4,7 +4,7 @@
 # Tables of training times read the benchmark. Threads are the same on every machine, because they change rounding.
 rule train:
     input:
-        index=checked("results/features/{dataset}/{task}/index.csv", jobs.check_result, jobs.check_trained),
+        index=checked("results/features/{dataset}/{task}/index.csv", refusals.check_result, refusals.check_trained),
     output:
         multiext("results/models/{method}/{dataset}/{task}/seed{seed}/", "model.pt", "history.csv", "machine.json"),
     log:
@@ -26,7 +26,7 @@ rule train:
 
 rule embed:
     input:
-        index=checked("results/features/{dataset}/{task}/index.csv", jobs.check_result),
+        index=checked("results/features/{dataset}/{task}/index.csv", refusals.check_result),
         model="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
     output:
         directory("results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr"),
@@ -48,7 +48,7 @@ rule embed:
 
 use rule embed as embed_without_encoder with:
     input:
-        index=checked("results/features/{dataset}/{task}/index.csv", jobs.check_result),
+        index=checked("results/features/{dataset}/{task}/index.csv", refusals.check_result),
     wildcard_constraints:
         method=OTHERWISE_EMBEDDED,
     resources:

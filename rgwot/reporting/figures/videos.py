@@ -17,14 +17,14 @@ from rgwot.diagnostics import Diagnostics
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import unit
 from rgwot.losses.settings import PROBLEM
+from rgwot.names import STRIDE, partners
 from rgwot.paths import Run, Tree
 from rgwot.reporting.figures.drawing import Drawing, drawing
 from rgwot.reporting.figures.style import Drawn, short
-from rgwot.reporting.names import STRIDE, partners
 from rgwot.reporting.tables.table import Place, Row, canonical
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import known_K, tasks
-from rgwot.study.jobs import check_task
+from rgwot.study.refusals import check_task
 from rgwot.study.study import Study, Task
 from rgwot.timing import labels_at, runs
 

@@ -17,7 +17,7 @@ from rgwot.features.settings import FeatureSettings
 from rgwot.reporting.tables.reported import METRICS, Reported, metrics_of, reported_rows
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.study.datasets import tasks
-from rgwot.study.jobs import check_task
+from rgwot.study.refusals import check_task
 from rgwot.study.study import Study, Task
 
 #: Possible sources of an implementation.
