@@ -1,4 +1,4 @@
-"""How alike recordings and signal tasks are: the table of statistics in benchmarks/report/answers.md.
+"""How alike recordings and signal tasks are: a table of statistics.
 
 Recordings are in the folder that REAL_RECORDINGS names (`recordings.py`); nothing is said about a single one.
 

@@ -148,7 +148,7 @@ class ScopeFacts:
     membership_entropy: float | None = None
     mean_max_membership: float | None = None
     decoder: Mapping[str, object] = field(default_factory=dict, metadata=SPREAD)
-    second_seed: float | None = None
+    seeds_differ: float | None = None
     equal_segments: float | None = None
     held_out: Scope | None = None
     segments: int | None = None
@@ -170,7 +170,7 @@ def _with_blocks(content: object) -> object:
         return content
     known = {part.name for part in fields(ScopeFacts)}
     values = {name: value for name, value in content.items() if name in known}
-    numbers = {name: math.nan for name in ("mean_pairwise_cosine", "second_seed") if values.get(name, 0) is None}
+    numbers = {name: math.nan for name in ("mean_pairwise_cosine", "seeds_differ") if values.get(name, 0) is None}
     return {**values, **numbers, "decoder": {name: value for name, value in content.items() if name not in known}}
 
 

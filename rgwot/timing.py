@@ -252,6 +252,8 @@ def labels_at(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.
 
 
 _EARLY, _NEAR_END = 1 / 3, 2 / 3
+# Annotations whose frames were divided by twice their rate end here.
+_HALF = (0.475, 0.501)
 _LONGER_UNITS = {"minutes": 60, "hours": 3600, "days": 86400}
 
 
@@ -260,7 +262,8 @@ def ends_early(spans: Mapping[str, tuple[float, float]]) -> dict[str, str]:
 
     ``spans`` has the end of the last segment and the length of each annotated video, in seconds. An annotation is told
     if it ends in the first third of its video and, in another unit, would end near its end, or if at least as many
-    others end near theirs.
+    others end near theirs. It is told, too, if it ends at half of its video, and at least as many others end near
+    theirs, or all of three and more end at half.
 
     >>> ends_early({"a": (9.8, 600), "b": (590, 600)})["a"]
     'its last segment ends at 9.8 of 600 s; expected seconds; are these minutes? then multiply by 60'
@@ -279,6 +282,13 @@ def ends_early(spans: Mapping[str, tuple[float, float]]) -> dict[str, str]:
             told[name] = f"{found}; are these {unit}? then multiply by {_LONGER_UNITS[unit]}"
         elif late >= len(early):
             told[name] = f"{found} up to the end of the video, as in other videos; another unit, or coded in part?"
+    halves = [name for name, share in shares.items() if _HALF[0] < share < _HALF[1]]
+    for name in halves if late >= len(halves) or len(halves) == len(shares) > 2 else ():
+        end_s, length_s = spans[name]
+        told[name] = (
+            f"its last segment ends at {end_s:.6g} of {length_s:.6g} s, half of the video; expected seconds up to its "
+            "end; were frames divided by twice their rate? then multiply by 2"
+        )
     return told
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rgwot.blocks import validated
 from rgwot.bundles.file import FeatureKind
-from rgwot.bundles.likeness import FAR, far_from, length_told, likeness
+from rgwot.bundles.likeness import length_told, likeness, unlike_told
 from rgwot.columns import COUNTS, SHOWS
 from rgwot.datasets.arrays import check_columns
 from rgwot.datasets.settings import ImportSettings
@@ -134,15 +134,8 @@ class LearnedResult:
         return length_told(self.likeness, store)
 
     def unlike(self, store: FeatureStore) -> str:
-        """Return a line if a video looks like none that was learned from, otherwise an empty text."""
-        times = far_from(self.likeness, store)
-        # Written so that NaN is told, too.
-        if times <= FAR:
-            return ""
-        return (
-            f"looks like none of the videos of the study ({times:.1f} times as far from them as any of them from the "
-            f"others, expected at most {FAR:g}), so its key steps mean nothing; is it of this task?"
-        )
+        """Return a line if a video, or a part of it, looks like none that was learned from, otherwise an empty text."""
+        return unlike_told(self.likeness, store)
 
     def check_kind(self, store: FeatureStore) -> None:
         """Raise RgwotError if features differ in kind from those that were learned from."""

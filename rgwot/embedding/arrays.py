@@ -153,7 +153,9 @@ def check_beginning(where: object, times: NDArray[np.float64], fps: Fraction) ->
 
 def unlikely_times(times: NDArray[np.float64], fps: Fraction) -> str:
     """Return a line on why times without a stated rate are probably not seconds, or an empty text."""
-    span, steps = float(times[-1] - times[0]), np.diff(times)
+    steps = np.diff(times)
+    # Without a pause, which is told by itself.
+    span = float(np.median(steps)) * len(steps)
     # Clocks of sensors count whole milliseconds, in nearly equal steps of more than one.
     counted = fps < 1 or (fps == 1 and len(times) >= MANY_COUNTED)
     counted = counted and bool((times == np.round(times)).all()) and bool(steps.max() <= MOST_UNEVEN * steps.min())

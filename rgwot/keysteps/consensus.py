@@ -379,7 +379,14 @@ def restore_consensus(learned: Learned, K: int, consensus: Consensus, at_once: b
     The samples get memberships in every segmentation of a pool and, from these, in the segmentation of the pool, which
     are combined with the classifier. Many videos are labelled ``at_once``, with only two updates for each segmentation
     of the pool.
+
+    Raises
+    ------
+    ValueError
+        For segmentations that do not divide the centres.
     """
+    if (learned["clusters"] < 1).any() or learned["clusters"].sum() != len(learned["member_centres"]):
+        raise ValueError("clusters do not divide member_centres")
     chain, borders = consensus.meanfield, np.cumsum(learned["clusters"])[:-1]
     centres, shares = (np.split(learned[name], borders) for name in ("member_centres", "member_shares"))
     whitening = Whitening(learned["whitening_mean"], learned["whitening_basis"])

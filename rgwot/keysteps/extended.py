@@ -52,7 +52,18 @@ def restored(restore: Restore, learned: Learned, K: int, time: float, surplus: i
     """Return the function that labels other videos by an `extended` decoder with the same time and surplus.
 
     ``restore`` is the `Restore` of the decoder, with its settings.
+
+    Raises
+    ------
+    ValueError
+        For arrays that are not of K key steps.
     """
+    if NUMBERS in learned and sorted(learned[NUMBERS].tolist()) != list(range(K)):
+        raise ValueError(f"{NUMBERS} are not 0 to {K - 1}")
+    if (found := len(learned.get("centres", ()))) > K + surplus:
+        raise ValueError(f"{found} centres, expected at most {K + surplus}")
+    if not np.isfinite(learned.get("centres", 0.0)).all():
+        raise ValueError("centres are not finite")
     arrays = {name: value for name, value in learned.items() if name not in (KEPT, NUMBERS, TIME_REFERENCES, USUAL)}
     clusters, predict = learned[KEPT] if surplus else None, restore(arrays, K + surplus)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -214,8 +215,16 @@ def decode_graphcut(frames: Frames, K: int, generator: np.random.Generator, sett
 
 
 def restore_graphcut(learned: Learned, K: int, settings: Graphcut) -> Predict:
-    """Return the function that labels other videos: by memberships in the learned clusters, then a cut."""
+    """Return the function that labels other videos: by memberships in the learned clusters, then a cut.
+
+    Raises
+    ------
+    ValueError
+        For a fuzzifier for which memberships do not exist.
+    """
     mean, floor, m = learned["mean"], float(learned["floor"]), float(learned["m"])
+    if not 1 < m < math.inf:
+        raise ValueError(f"m {m:g}, expected above 1")
 
     def predict(others: Frames) -> Decoded:
         u = memberships_in(others.x, learned["centres"], mean, floor, m)

@@ -17,18 +17,21 @@ FEW = 1 / 3
 MOST = 0.5
 """A warning is given if a larger share of the samples is background."""
 
-SAME = 0.6
-"""Two seeds disagree if the adjusted Rand index of their labels is below this."""
-
 COMPETE = 0.1
 """Two answers compete if they differ in a larger share of the samples."""
+
+COMPETING = "two answers compete"
+"""How a warning begins that another answer is supported almost equally."""
+
+OTHER_SEED = f"{COMPETING}: another seed"
+"""How it begins if that is the answer of a seed that was only tried."""
 
 
 def doubts(
     K: int,
     steps_per_video: Mapping[str, int],
     background: float,
-    agreement: float | None = None,
+    seeds_differ: float | None = None,
     time: TimeChoice | None = None,
     scales: float | None = None,
     samples: Collection[int] = (),
@@ -44,8 +47,8 @@ def doubts(
         Number of different key steps in each video, without background.
     background
         Share of all samples that are background, in [0, 1].
-    agreement
-        Adjusted Rand index between the labels and those of another seed; None if unknown.
+    seeds_differ
+        Share of the samples that another seed gives another key step, after key steps are matched; None if unknown.
     time
         How the weight of time was chosen (`rgwot.keysteps.common_time.choose_share`); None if it was set.
     scales
@@ -66,21 +69,18 @@ def doubts(
         warnings.append(f"{len(few)} of {len(steps_per_video)} videos have few of the {K} key steps: {named}{more}")
     if background > MOST:
         warnings.append(f"{background:.0%} of the samples, and thus most, are background")
-    if agreement is not None and agreement < SAME:
-        warnings.append(
-            f"{seeds_differ('two seeds', agreement)}; compare them (seeds: [0, 1] in config.yaml, seed=1 in Python)"
-        )
+    if seeds_differ is not None and seeds_differ > COMPETE:
+        how = "look at both (seeds: [0, 1] in config.yaml, seed=1 in Python)"
+        warnings.append(seeds_compete(OTHER_SEED, seeds_differ, how))
     return [text for text in (*warnings, _of_time(time), scales_differ(scales or 1.0)) if text]
 
 
-def seeds_differ(who: str, agreement: float) -> str:
-    """Return the warning that two seeds, called ``who``, have a small adjusted Rand index."""
-    # Round down, so that a value below the threshold never prints as the threshold.
-    rounded_down = min(agreement, SAME - 0.01)
-    return (
-        f"{who} disagree: their adjusted Rand index is {rounded_down:.2f}, expected {SAME:g} or more (1: same result, "
-        "0: chance); trust only what several seeds have in common"
-    )
+def seeds_compete(who: str, differ: float, how: str) -> str:
+    """Return the warning that another seed, ``who``, gives this share of the samples another key step.
+
+    ``how`` says how both can be seen.
+    """
+    return f"{who} gives {differ:.0%} of the samples another key step; trust what both have in common, and {how}"
 
 
 def _of_time(choice: TimeChoice | None) -> str:
@@ -97,7 +97,7 @@ def _of_time(choice: TimeChoice | None) -> str:
         return ""
     other = HINT if choice.chosen == ONE_ORDER else ONE_ORDER
     return (
-        f"two answers compete: decode.time: auto chose {choice.chosen:g}, {other:g} is supported almost equally "
+        f"{COMPETING}: decode.time: auto chose {choice.chosen:g}, {other:g} is supported almost equally "
         f"({', '.join(near)}) and gives {choice.differ:.0%} of the samples another key step; compare "
         f"decode.time={other:g}"
     )

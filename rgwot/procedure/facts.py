@@ -88,6 +88,8 @@ def questioned(need: Edge) -> bool:
     return need.agree < need.both or need.confidence < LIKELY
 
 
+#: A missing key step that was due within so many seconds was due about their middle.
+SHORT_S = 5.0
 #: Stands for segments that do not count as an occurrence of a key step.
 UNCOUNTED = -1
 
@@ -336,9 +338,13 @@ class DeviationFacts:
 
     @property
     def time(self) -> str:
-        """When the deviation occurs, or when a missing key step is due."""
-        due = "due about " if self.deviation.kind == "missing" else ""
-        return due + moment(self.deviation.start_s)
+        """When the deviation occurs, or when a missing key step was due: the middle of a short time, or all of it."""
+        one = self.deviation
+        if one.kind != "missing":
+            return moment(one.start_s)
+        if one.end_s - one.start_s <= SHORT_S:
+            return f"due about {moment((one.start_s + one.end_s) / 2)}"
+        return f"due between {moment(one.start_s)} and {moment(one.end_s)}"
 
     def cells(self, names: Mapping[int, str] | None = None) -> tuple[str, ...]:
         """Return the texts under `DEVIATION_HEADINGS`."""
@@ -352,9 +358,10 @@ def deviation_facts(
 ) -> list[DeviationFacts]:
     """Return the facts of deviations, the most surprising first and doubtful ones last.
 
-    ``recordings`` are all segments of the videos. If a missing key step has a segment that was too short to count, it
-    is missing only perhaps. Otherwise, if it is due at the start or the end of a video, it may have been done outside
-    the recording. Without a sureness, what ``annotated`` videos show is sure, and the rest is told with "perhaps".
+    ``recordings`` are the segments of the videos that count, and all of them. If a missing key step is among either,
+    which orders may list, it is missing only perhaps. Otherwise, if it is due at the start or the end of a video, it
+    may have been done outside the recording. Without a sureness, what ``annotated`` videos show is sure, and the rest
+    is told with "perhaps".
     """
     length = {recording.video: recording.duration_s for recording in recordings}
     seen = {(recording.video, event.key_step) for recording in recordings for event in recording.events}

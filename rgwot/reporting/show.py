@@ -16,6 +16,7 @@ from rgwot.keysteps.reading import edits_sentence
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.keysteps.suggest import MOMENT_COLUMNS, moments_of, number_of_key_steps, videos_of
 from rgwot.keysteps.uncovered import uncovered_sentence
+from rgwot.keysteps.warnings import COMPETING
 from rgwot.paths import PROCEDURE, SEGMENTS, Run, Tree, name_of
 from rgwot.procedure import Deviation, Procedure, Recording, recordings_from_segments
 from rgwot.procedure.facts import (
@@ -55,6 +56,7 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
     if (path := folder / name_of(paths.DIAGNOSTICS)).is_file():
         diagnostics = read_diagnostics(path)
         annotated = diagnostics.taught
+        head += [f"Warning: {line}." for line in diagnostics.warnings or () if line.startswith(COMPETING)]
         if diagnostics.uncovered is not None:
             head.append(f"Warning: {uncovered_sentence(diagnostics.uncovered)}.")
         if diagnostics.left_out is not None:
@@ -92,7 +94,7 @@ def drawn(
     names = {step: f"{step} {name}" for step, name in (names or {}).items()}
     if procedure.nodes:
         lines += ["", *_table(*step_table(step_facts(procedure, recordings, every), names))]
-    rows = deviation_facts(found, recordings if every is None else every, annotated)
+    rows = deviation_facts(found, [*recordings, *(every or ())], annotated)
     return [*lines, "", *deviation_lines([row.cells(names) for row in rows])]
 
 

@@ -55,6 +55,15 @@ def recorded(record: Path, verb: str | None = None) -> dict[str, str]:
         return {}
 
 
+def recorded_settings(output: Path) -> dict[str, dict[str, object]]:
+    """Return the blocks of settings in the record of an output; none if it cannot be read."""
+    try:
+        settings = json.loads(record_path(output).read_text(encoding="utf-8"))["settings"]
+        return {str(block): dict(keys) for block, keys in settings.items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
 def unedited(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file of key steps; raise RgwotError if the record beside it has another SHA-256."""
     file = Path(path)

@@ -292,13 +292,18 @@ def changed_sources(task: Task) -> Iterator[Path]:
     """
     from rgwot.features.store import made_from_another
 
-    alone = task.entry.imported is None
     for video in videos(task):
         store = paths.at(paths.FEATURES, dataset=task.dataset, task=task.name, video=video)
         if store.is_dir():
-            source = Path((video_path if alone else imported_file)(task, video))
+            source = source_file(task, video)
             if made_from_another(store, source):
                 yield source
+
+
+def source_file(task: Task, video: str) -> Path:
+    """Return the file from which the features of a video are made: the video, or a file of imported features."""
+    own = video_path if task.entry.imported is None else imported_file
+    return Path(own(task, video))
 
 
 def every_changed_source(study: Study) -> Iterator[Path]:

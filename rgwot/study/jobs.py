@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
 
+from rgwot import paths
 from rgwot.blocks import Blocks, flatten
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import decoder_of, replaced_settings, split_id
@@ -16,19 +18,24 @@ from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.datasets.video_table import read_video_table, subjects_in
 from rgwot.embedding.settings import SplitSettings, TrainedEncoder
 from rgwot.evaluation import EvaluationSettings
+from rgwot.features import read_index
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.keysteps.settings import ANNOTATED, Decoder, Labelled, Numbered, resolved_K
+from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.gpus import gpu_there
+from rgwot.runtime.provenance import recorded_settings
 from rgwot.study.datasets import (
     annotated_steps,
     annotated_videos,
     annotations_of,
+    batch,
     footage_of,
     import_settings,
     plain_path,
     reading,
     scored_videos,
+    source_file,
     video_table,
 )
 from rgwot.study.shipped import DEFAULTS
@@ -133,6 +140,43 @@ def feature_settings(task: Task) -> dict[str, object]:
         return import_settings(task.study, task.dataset)
     features = without_execution(task.study.experiments.common(FeatureSettings, task.dataset).by_block())
     return {**features, "reading": reading(task.study, task.dataset)}
+
+
+def check_features_of_others(task: Task, part: str) -> None:
+    """Check features in ``results`` that Snakemake has not made in this folder, as those that two studies share.
+
+    Snakemake compares files and settings only with those of its own runs.
+
+    Raises RgwotError if a part of an index is of other videos, or was made with other settings.
+    """
+    from rgwot.features.store import is_made_from, open_store
+
+    index = paths.at(paths.INDEX_PART, dataset=task.dataset, task=task.name, part=part)
+    chosen, there = batch(task, part), [row["video"] for row in read_index(index)]
+    sources = {video: source_file(task, video) for video in chosen}
+    now = flatten(json.loads(json.dumps(feature_settings(task), default=str)))
+    before = flatten(recorded_settings(index))
+    changed = next((key for key in now if before and before.get(key) != now[key]), None)
+    if others := sorted({*chosen} ^ {*there}):
+        why = f"it has {len(there)} videos, expected {len(chosen)}; {others[0]!r} is in one only"
+    elif changed is not None:
+        why = f"{changed} is {before.get(changed)!r}, expected {now[changed]!r}"
+    elif strange := next(
+        (
+            source
+            for video, source in sources.items()
+            if source.is_file() and not is_made_from(open_store(index.with_name(f"{video}{STORE}")), source)
+        ),
+        None,
+    ):
+        why = f"it is of another file than {strange}"
+    else:
+        return
+    folder = index.parent
+    cure = f"rm {folder}/index*, and run again, which keeps features that fit"
+    if folder.resolve() != folder.absolute():
+        cure = f"replace the link to {folder.resolve()} by a copy without index*, of which features that fit are kept"
+    raise RgwotError(f"{index}: was not made by this study: {why}; {cure}")
 
 
 def held_out(task: Task, data: SplitSettings, videos: Iterable[str]) -> tuple[str, ...]:

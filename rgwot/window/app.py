@@ -124,6 +124,10 @@ class _Endpoints:
         self.session.save_K(_number(content.get("K")))
         return {}
 
+    def save_another_seed(self, _: Request, content: Mapping[str, Any]) -> object:
+        self.session.save_another_seed()
+        return {}
+
     def begin(self, _: Request, content: Mapping[str, Any]) -> object:
         self.session.begin(_text(content, "study"), _text(content, "task"))
         return {}
@@ -158,6 +162,7 @@ def application(session: Session) -> Starlette:
             Route(f"/api/K/{task}/{{K}}", _read(endpoints.with_K)),
             Route(f"/api/save/{task}", _change(endpoints.save), methods=["PUT"]),
             Route("/api/K", _change(endpoints.save_K), methods=["PUT"]),
+            Route("/api/seeds", _change(endpoints.save_another_seed), methods=["POST"]),
             Route("/api/begin", _change(endpoints.begin), methods=["POST"]),
             Route("/api/run", _change(endpoints.run), methods=["POST"]),
             Route("/api/closed", _change(endpoints.closed), methods=["POST"]),

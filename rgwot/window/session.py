@@ -20,7 +20,7 @@ from rgwot.window.beginning import Proposal, begin
 from rgwot.window.proxies import Proxies
 from rgwot.window.runs import QUIET_S, Runs
 from rgwot.window.saving import Saving, SomebodyElses
-from rgwot.window.study_files import CONFIG, entries_of, save_K, target
+from rgwot.window.study_files import CONFIG, entries_of, save_another_seed, save_K, target
 
 #: Seconds after which a silent window is taken for closed; browsers let hidden pages speak once a minute.
 SILENT_S = 150.0
@@ -176,5 +176,11 @@ class Session:
     def save_K(self, K: int) -> None:
         """Save the number of key steps, and make the results with it."""
         save_K(K)
+        self._changed()
+        self.runs.want()
+
+    def save_another_seed(self) -> None:
+        """Make all results with one more seed."""
+        save_another_seed()
         self._changed()
         self.runs.want()

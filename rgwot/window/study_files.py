@@ -121,10 +121,33 @@ def save_K(K: int) -> None:
     after = _with_K(before, content, K)
     decode = content.get("decode")
     content["decode"] = {**(decode if isinstance(decode, dict) else {}), "K": K}
-    if yaml.safe_load(after) != content:
-        raise RgwotError(f"{CONFIG}: cannot be changed by the window; write decode: {{K: {K}}} into it")
+    _save(after, content, f"decode: {{K: {K}}}")
+
+
+def save_another_seed() -> None:
+    """Add a seed to the configuration of a study, so that its pages show what another seed gives; as `save_K`."""
+    content = {**read_file(CONFIG)}
+    seeds = load_config({**read_files([DEFAULTS]), **content}, str(CONFIG)).seeds
+    content["seeds"] = [*seeds, max(seeds) + 1]
+    text = CONFIG.read_text(encoding="utf-8")
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    assert isinstance(root, yaml.MappingNode)
+    node = next((value for key, value in root.value if key.value == "seeds"), None)
+    if node is None:
+        after = f"{text.rstrip()}\nseeds: {content['seeds']}\n"
+    else:
+        # A list in lines ends after its last one.
+        end = "" if node.flow_style else "\n"
+        after = f"{text[: node.start_mark.index]}{content['seeds']}{end}{text[node.end_mark.index :]}"
+    _save(after, content, f"seeds: {content['seeds']}")
+
+
+def _save(text: str, content: Mapping[str, Any], line: str) -> None:
+    """Write the changed text of a configuration, unless its content is another than expected."""
+    if yaml.safe_load(text) != content:
+        raise RgwotError(f"{CONFIG}: cannot be changed by the window; write {line} into it")
     load_config({**read_files([DEFAULTS]), **content}, str(CONFIG))
-    write_text(after, CONFIG)
+    write_text(text, CONFIG)
 
 
 def _with_K(text: str, content: Mapping[str, Any], K: int) -> str:

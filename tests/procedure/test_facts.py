@@ -126,11 +126,23 @@ def test_deviations_are_cells_the_most_surprising_first_and_doubtful_ones_last()
     ]
     recordings = [Recording("v%201", (Event(3, 72.9, 80.0),), 90.0)]
     assert [row.cells({6: "wipe"}) for row in deviation_facts(found, recordings)] == [
-        ("v 1", "wipe", "left out", "due about 0:10", "perhaps", "4.0"),
+        ("v 1", "wipe", "left out", "due between 0:10 and 0:20", "perhaps", "4.0"),
         ("v 1", "step 3", "too early", "1:12", "sure", "1.5"),
         ("v 1", "step 9", "added", "0:05", "perhaps", "0.5"),
         ("v 1", "step 2", "again", "0:05", "doubtful", "5.0"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "told"),
+    [
+        (10.0, 14.0, "due about 0:12"), (10.0, 10.0, "due about 0:10"), (10.0, 15.0, "due about 0:12"),
+        (10.0, 15.1, "due between 0:10 and 0:15"), (0.0, 75.0, "due between 0:00 and 1:15"),
+    ],
+)  # fmt: skip
+def test_a_missing_key_step_was_due_in_a_time(start_s: float, end_s: float, told: str) -> None:
+    (row,) = deviation_facts([Deviation("a", "missing", 2, start_s, end_s, 3.0)], [])
+    assert row.time == told
 
 
 @pytest.mark.parametrize(
@@ -158,6 +170,14 @@ def test_a_missing_step_is_told_no_more_surely_than_it_is_known(
     assert row.kind == cells[0]
     if sureness is None and key_step == 2:
         assert row.sureness == "sure"
+
+
+def test_a_step_that_an_order_lists_is_never_called_left_out() -> None:
+    # One segment, of key step 1, counts as key step 2, which a second reading does not find.
+    counting, every = Recording("v", (Event(2, 1, 5),), 9.0), Recording("v", (Event(1, 1, 5),), 9.0)
+    missing = Deviation("v", "missing", 2, 4.0, 6.0, 3.0, 0.9)
+    (row,) = deviation_facts([missing], [counting, every])
+    assert (row.kind, row.sureness) == ("very short or left out", "perhaps")
 
 
 @pytest.mark.parametrize(

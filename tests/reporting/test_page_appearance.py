@@ -50,6 +50,26 @@ def test_opens_from_a_file_without_a_request_or_an_error(made: Task, page: Path,
         assert path.stat().st_size < 20e6
 
 
+def test_times_below_bars_neither_touch_nor_leave_the_window(page: Path, browser: Browser) -> None:
+    window = browser.window(1400)
+    window.open(page)
+    labels = (
+        "[...document.querySelectorAll('{} .ticks')].map((axis) => [...axis.querySelectorAll('span')]"
+        ".map((one) => one.getBoundingClientRect()).map(({{left, right, height}}) => [left, right, height]))"
+    )
+    # A window that becomes narrow, and wide again, has as many times as there is room for.
+    for width in (1400, 390, 1400):
+        window.resize(width, 844)
+        for part in ("procedure", "videos"):
+            tab(window, part)
+            window.frames(4)
+            for axis in window.get(labels.format(f"#{part}")):
+                assert len(axis) > 1
+                assert all(right + 4 < left for (_, right, _), (left, _, _) in zip(axis, axis[1:], strict=False))
+                assert (axis[0][0] >= 0, axis[-1][1] <= width) == (True, True)
+                assert max(height for _, _, height in axis) < 25
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_bars_line_up_with_the_segments_within_a_pixel(made: Task, page: Path, browser: Browser, width: int) -> None:
     for path, tree in page_and_tree(made, page):

@@ -15,8 +15,9 @@ from procedure_tree import CASES, EACH_S, FOUND, GIVEN, RUN, given_page, make_pa
 from rgwot import paths
 from rgwot.columns import SEGMENT_COLUMNS
 from rgwot.paths import Run
-from rgwot.procedure import recordings_from_segments
+from rgwot.procedure import Deviation, recordings_from_segments
 from rgwot.procedure.facts import STEP_HEADINGS, step_facts
+from rgwot.reporting.page.data import Video
 from rgwot.reporting.page.render import write_page
 from rgwot.reporting.page.runs import MOST_DEVIATIONS, MOST_LINES, picture, seeds_agree
 from rgwot.stages.procedure import read_procedure
@@ -159,7 +160,7 @@ def test_lines_are_the_videos_with_the_deviations_of_the_file(given: Element) ->
     ]  # fmt: skip
     assert sorted(chosen) == sorted((one.kind, one.start_s) for one in FOUND)
     assert [moment.text for moment in moments[:2]] == [
-        "2 perhaps very short or left out, due about 0:04", "1 perhaps too late 0:08",
+        "2 perhaps very short or left out, due about 0:06", "1 perhaps too late 0:08",
     ]  # fmt: skip
     assert "2" in lines[0].one("more").text
     assert all(not line.all("deviation") for line in lines[1:])
@@ -271,6 +272,19 @@ def test_the_videos_that_differ_most_are_named_by_their_deviations(tmp_path: Pat
     assert f"Most differs: video 12 ({n['11']} deviations), then video 11 ({n['10']})." in page.text
     alike = shown(make_page(tmp_path, "alike", [(1, 2, 3)] * 4))
     assert "Most differ" not in alike.text
+    # Doubtful ones, which are folded away, are told, and decide between equals.
+    surenesses = [(0.9, 0.9, 0.1), (0.9, 0.9), (0.9, 0.1, 0.1)]
+    found = [
+        Deviation(f"v{at}", "missing", 2, 1.0, 2.0, 3.0, sure) for at, known in enumerate(surenesses) for sure in known
+    ]
+    videos_of = [Video(f"v{at}", f"take {at}", "unscored", "", 9.0, 30.0, 1.0, False, False, 0.0, "", None, (1, 1))
+                 for at in range(3)]  # fmt: skip
+    procedure = read_procedure(make_tree(tmp_path, "usual").at(paths.PROCEDURE, RUN))
+    told = picture(0, procedure, found, [], videos_of).most_different
+    assert told == "Most differs: take 0 (2 deviations and 1 doubtful), then take 1 (2)."
+    told = picture(0, procedure, found[3:], [], videos_of).most_different
+    assert told == "Most differs: take 1 (2 deviations), then take 2 (1 and 2 doubtful)."
+    assert picture(0, procedure, found[-1:], [], videos_of).most_different == ""
     # A tie is no ranking.
     both = shown(make_page(tmp_path, "both", [(1, 2, 3, 4)] * 10 + [(1, 3, 4), (1, 2, 4)]))
     assert "Most differ: video 11 and video 12 (1 deviation each)." in both.text

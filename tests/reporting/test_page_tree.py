@@ -65,6 +65,10 @@ def test_cut_at_their_number_the_planted_steps_are_found() -> None:
     assert tree == json.loads(json.dumps(tree_of(videos, 0)))
 
 
+#: The number of a key step of a cut, which the page calls by a letter.
+NUMBER = "e.textContent.charCodeAt(0) - 64"
+
+
 @pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
@@ -82,10 +86,17 @@ def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
         expected = cut_segments(own, K)
         for at, row in enumerate(pd.read_csv(made.tree.at(paths.MANIFEST), keep_default_na=False)["video"]):
             bar = f'#cut-bars .bar[data-video="{at}"] .seg'
-            shown = window.get(f"[...document.querySelectorAll('{bar}')].map((e) => Number(e.textContent))")
+            shown = window.get(f"[...document.querySelectorAll('{bar}')].map((e) => {NUMBER})")
             assert shown == expected[expected["video"] == row]["key_step"].tolist()
-        chips = window.get("[...document.querySelectorAll('#leaves .chip')].map((e) => Number(e.textContent))")
+        chips = window.get("[...document.querySelectorAll('#leaves .chip')].map((e) => " + NUMBER + ")")
         assert sorted(set(chips)) == list(range(1, K + 1))
+        # A colour is that of one letter; those that share most time with a key step of the result have its colour.
+        looks = window.get(
+            "[...document.querySelectorAll('#leaves .chip')].map((e) => [e.textContent, e.dataset.look])"
+        )
+        assert len({look for _, look in looks}) == len({tuple(one) for one in looks}) == K
+        own_looks = set(window.get("stepsOf(state.run).map((step) => lookOf(state.run, step).join(' '))"))
+        assert own_looks & {look for _, look in looks}
     window.run("byId('cut').focus()")
     window.press("ArrowLeft")
     assert window.get("[state.cut.K, byId('cut-at').textContent]") == [n - 1, str(n - 1)]

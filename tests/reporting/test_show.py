@@ -42,7 +42,7 @@ def test_a_procedure_is_its_sentences_and_tables():
         "",
         "Video  Key step  Deviation  Time            Sureness  Surprise (bits)",
         "i      5 wipe    added      0:12            perhaps   2.9",
-        "j      step 2    left out   due about 0:02  perhaps   2.9",
+        "j      step 2    left out   due about 0:04  perhaps   2.9",
     ]
 
 

@@ -199,6 +199,20 @@ def test_the_number_of_key_steps_is_one_line_of_the_configuration(served: Served
     Path("config.yaml").write_text(CONFIG)
 
 
+def test_another_seed_is_added_to_the_configuration(served: Served) -> None:
+    without = CONFIG.replace("seeds: [0]\n", "")
+    for before, after in (
+        (f"{without}seeds: [0] # one\n", f"{without}seeds: [0, 1] # one\n"),
+        # The defaults have three.
+        (without, f"{without}seeds: [0, 1, 2, 3]\n"),
+        (f"{without}seeds:\n  - 3\n  - 1\n", f"{without}seeds:\n  [3, 1, 4]\n"),
+    ):
+        Path("config.yaml").write_text(before)
+        assert ask(served, "/api/seeds", "POST", {})[0] == 200
+        assert Path("config.yaml").read_text() == after
+    Path("config.yaml").write_text(CONFIG)
+
+
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b"{", b"\xff", b"null", b'{"text": 1}', b'{"kind": []}', pytest.param(b"[" * 10**6, id="deep")]
 )

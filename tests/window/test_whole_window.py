@@ -1,8 +1,13 @@
-"""From videos, or features alone, to annotations that taught the others, in the window, with the real workflow."""
+"""From videos, or features alone, to annotations that taught the others, in the window, with the real workflow.
+
+With a folder of videos in RGWOT_VIDEOS, these take the place of the synthetic ones.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -16,6 +21,8 @@ import pytest
 from chromium import WHERE, WITHOUT, Browser, Window
 
 from rgwot.config.configuration import SynthSettings
+from rgwot.datasets.annotation_files import read_annotation_file
+from rgwot.names import read_names
 from rgwot.paths import SEGMENTS, Run, at
 from rgwot.stages.decode import write_keysteps
 from rgwot.study.shipped import DEFAULTS
@@ -29,13 +36,18 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.long, pytest.mark.skipif(WHERE is None, reason=WITHOUT)]
 
 
-@pytest.fixture(scope="module")
-def videos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("whole")
-    write_dataset(SynthSettings(layout="folder", tasks=("tea",), K=4, n_videos=4, min_s=12, max_s=16, seed=3), folder)
-    for annotation in (folder / "tea").glob("*.csv"):
+@pytest.fixture
+def videos(tmp_path: Path) -> Path:
+    """A folder of videos without annotations: four short ones, or those that the environment names."""
+    folder = tmp_path / "whole" / "tea"
+    if named := os.environ.get("RGWOT_VIDEOS"):
+        shutil.copytree(named, folder, ignore=shutil.ignore_patterns("*.csv"))
+        return folder
+    settings = SynthSettings(layout="folder", tasks=("tea",), K=4, n_videos=4, min_s=12, max_s=16, seed=3)
+    write_dataset(settings, folder.parent)
+    for annotation in folder.glob("*.csv"):
         annotation.unlink()
-    return folder / "tea"
+    return folder
 
 
 # A window of each test's own: a page whose server has ended asks on, and the console tells that it is refused.
@@ -59,8 +71,8 @@ def opened(folder: Path, window: Window) -> Iterator[None]:
         yield
         window.wait_for("document.querySelector('#saved').textContent === 'Everything is saved.'")
         window.wait_for("DATA.runs.some(({given}) => given.length)", 60)
-        window.wait_for("!document.querySelector('#newer').hidden", 600)
-        window.wait_for("!document.querySelector('#running').textContent", 60)
+        window.wait_for("!document.querySelector('#newer').hidden", 900)
+        window.wait_for("!document.querySelector('#running').textContent", 900)
         # What the run decided of deviations is there.
         window.wait_for("!document.querySelector('#procedure').textContent.includes('being checked')", 60)
         assert window.errors == []
@@ -75,35 +87,85 @@ def to_labels(window: Window) -> None:
     window.click_on("#tab-label")
 
 
-def check_written(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that the run behind the window wrote what the server learns, and that the commands have nothing to add."""
+def run_first() -> str:
+    """Return what `rgwot run first` says in the current folder."""
+    command = [sys.executable, "-m", "rgwot", "run", "first", "--cores", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout + done.stderr
+
+
+def check_written(study: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check that the window wrote what the commands would have written, to the byte, and left them nothing to do.
+
+    ``data`` is the folder of videos or features beside the study.
+    """
     monkeypatch.chdir(study)
     taught = Run("rgwot-plus", "labelled", 0)
     own = Learner("mine", "tea").taught(Study.read((DEFAULTS, Path("config.yaml"))), taught)
-    write_keysteps(tmp_path / "again", own)
+    write_keysteps(tmp_path / "learned", own)
     found = at(SEGMENTS, method=taught.method, decoder=taught.decoder, dataset="mine", task="tea", seed=0)
-    assert found.read_bytes() == (tmp_path / "again" / "segments.csv").read_bytes()
-    command = [sys.executable, "-m", "rgwot", "run", "first"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "Nothing to be done" in done.stdout + done.stderr
+    assert found.read_bytes() == (tmp_path / "learned" / "segments.csv").read_bytes()
+    assert "Nothing to be done" in run_first()
+    # The commands alone, elsewhere, on the same data with the files that people wrote in the window.
+    again = tmp_path / "again"
+    shutil.copytree(data, again / data.name)
+    shutil.copytree(
+        study, again / study.name, symlinks=True, ignore=shutil.ignore_patterns("results", ".snakemake", ".rgwot")
+    )
+    monkeypatch.chdir(again / study.name)
+    run_first()
+    for pattern in ("keysteps/*/*/mine/tea/seed0/*.csv", "annotations/mine/*.csv", "report/mine/*.csv"):
+        names = sorted(path.relative_to(study) for path in (study / "results").glob(pattern))
+        assert names
+        for name in names:
+            assert name.read_bytes() == (study / name).read_bytes(), name
+
+
+#: Where the segments of the bar of what was found begin, as shares of the video, and the video that is labelled.
+FOUND = "[...document.querySelectorAll('#label-found .seg')].map((one) => parseFloat(one.style.left) / 100)"
+PLAYED = "document.querySelector('#label-stage video')"
+
+
+def label_while_it_plays(window: Window, faster: int) -> int:
+    """Press the next key where the bar below shows that another step begins, while the video plays; return how many."""
+    window.wait_for(f"{PLAYED}?.readyState >= 2")
+    begins = window.get(FOUND)
+    for _ in range(faster):
+        window.press("+")
+    window.press(" ")
+    for key, begin in zip("123456789", begins, strict=False):
+        window.wait_for(f"{PLAYED}.currentTime >= {begin} * {PLAYED}.duration")
+        window.press(key)
+    window.wait_for(f"{PLAYED}.paused")
+    return min(len(begins), 9)
 
 
 def test_from_videos_to_an_annotation_that_teaches(
     videos: Path, window: Window, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    count, study = len(list(videos.iterdir())), videos.with_name("tea_study")
     with opened(videos, window):
         window.wait_for("document.querySelector('#proposal')?.hidden === false")
-        assert "4 videos" in window.get("document.querySelector('#found').textContent")
+        assert f"{count} videos" in window.get("document.querySelector('#found').textContent")
         window.press("Enter")
-        to_labels(window)
-        window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
-        window.press(" ")
-        for key in "1234":
-            window.press(key)
-            time.sleep(1)
-        window.press("0")
-        window.press(" ")
-    check_written(videos.with_name("tea_study"), tmp_path, monkeypatch)
+        window.wait_for("document.querySelector('#tab-steps')?.hidden === false", 900)
+        # A name.
+        window.click_on("#tab-steps")
+        window.click_on("#rows .keystep input")
+        window.write("pour water")
+        window.press("Tab")
+        # One video while it plays, faster if it is long.
+        window.click_on("#tab-label")
+        first = window.get("document.querySelector('#label-video').selectedOptions[0].textContent")
+        n = label_while_it_plays(window, 3 if "RGWOT_VIDEOS" in os.environ else 0)
+        window.wait_for("document.querySelector('#saved').textContent === 'Everything is saved.'")
+        annotation = read_annotation_file(videos / f"{first}.csv")
+        assert len(annotation) == n
+        assert "pour water" in set(annotation["label"])
+    names = read_names(study / "names" / "mine" / "tea.yaml")
+    assert ["pour water"] in [list(entry.names.values()) for entry in names.values()]
+    check_written(study, videos, tmp_path, monkeypatch)
 
 
 #: Steps of each video of features in turn, of about two seconds each.
@@ -156,4 +218,4 @@ def test_three_recordings_of_features_are_annotated_with_few_keys(
         # A click for the tab, and at most two keys beside those of the steps for each; twelve steps take 44.
         assert 1 + keys <= 2 + 3 * (STEPS + 2)
         window.wait_for("DATA.runs.some(({given}) => given.length === 3)", 60)
-    check_written(study_of_features, tmp_path, monkeypatch)
+    check_written(study_of_features, study_of_features.with_name("features"), tmp_path, monkeypatch)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from chromium import WHERE, WITHOUT, Browser, Window
 from page_tree import Task, make_task
 from served import Served, serving
@@ -118,6 +119,17 @@ def test_a_number_is_tried_and_saved(window: Window, task: Task) -> None:
     window.click_on("#cut-use")
     window.wait_for("document.querySelector('#cut-status').textContent.startsWith('Saved')")
     assert (task.folder / "config.yaml").read_text() == f"{CONFIG}decode: {{K: 5}}\n"
+    assert window.errors == []
+
+
+def test_another_seed_is_asked_for_beside_the_result(window: Window, task: Task) -> None:
+    before = (task.folder / "config.yaml").read_text()
+    window.click_on("#about-result > summary")
+    window.click_on("#another-seed")
+    window.wait_for("document.querySelector('#seed-status').textContent.startsWith('Saved')")
+    seeds = yaml.safe_load(before)["seeds"]
+    assert yaml.safe_load((task.folder / "config.yaml").read_text())["seeds"] == [*seeds, max(seeds) + 1]
+    (task.folder / "config.yaml").write_text(before)
     assert window.errors == []
 
 

@@ -1,19 +1,22 @@
-"""The server is killed while labels are saved and the real workflow runs behind it; the next one goes on."""
+"""Server, browser or job are killed while labels are saved and the real workflow runs; the next one goes on."""
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from rgwot.config.configuration import SynthSettings
@@ -62,29 +65,67 @@ class Server:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
+    def lose_browser(self) -> None:
+        """Send half of what a browser saves, and no more, as one that is killed."""
+        head = (
+            f"PUT /api/save/mine/tea HTTP/1.1\r\nhost: 127.0.0.1:{self.port}\r\norigin: http://127.0.0.1:{self.port}\r\n"
+            f"cookie: {self.cookie}\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n"
+        )
+        with socket.create_connection(("127.0.0.1", self.port)) as connection:
+            connection.sendall(head.encode() + b'{"kind": "annotation", "video": "tea_01", "text": "start_s,en')
 
-def test_no_saved_label_is_lost_and_the_next_server_goes_on(tmp_path: Path) -> None:
+    def kill_jobs(self) -> None:
+        """Kill the jobs of the run, but not the run, which is a child of the server."""
+        runs = psutil.Process(self.process.pid).children()
+        for job in [job for run in runs for job in run.children(recursive=True)]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                job.kill()
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """A study of two short videos, without results."""
     write_dataset(SynthSettings(layout="folder", tasks=("tea",), K=3, n_videos=2, min_s=11, max_s=12), tmp_path / "v")
     for path in (tmp_path / "v" / "tea").glob("*.csv"):
         path.unlink()
-    study, annotation = tmp_path / "study", tmp_path / "v" / "tea" / "tea_01.csv"
-    study.mkdir()
-    start_study(study, tmp_path / "v")
+    made = tmp_path / "study"
+    made.mkdir()
+    start_study(made, tmp_path / "v")
+    return made
+
+
+def test_a_server_that_is_told_to_end_ends_its_run(study: Path) -> None:
+    server, locks = Server(study), study / ".snakemake" / "locks"
+    while not (locks.is_dir() and list(locks.iterdir())):
+        assert server.process.poll() is None
+        time.sleep(0.1)
+    (run,) = psutil.Process(server.process.pid).children()
+    server.process.terminate()
+    server.process.wait(60)
+    assert not run.is_running()
+    assert list(locks.iterdir()) == []
+
+
+def test_no_saved_label_is_lost_and_the_next_server_goes_on(study: Path) -> None:
+    annotation = study.with_name("v") / "tea" / "tea_01.csv"
     rng, number, told = random.Random(0), 0, -1
+    server = Server(study)
     for _ in range(KILLS):
-        server = Server(study)
+        if server.process.poll() is not None:
+            server = Server(study)
         base = server.ask("GET", "/api/files/mine/tea?made=0")[0]["annotation tea_01"]["base"]
         until = time.monotonic() + rng.uniform(0, 4)
         while time.monotonic() < until:
             base = server.save(number, base)
             told, number = number, number + 1
-        server.kill()
+        rng.choice((server.kill, server.lose_browser, server.kill_jobs))()
         if told >= 0:
             lines = annotation.read_text().splitlines()
             assert len(lines) == 11
             assert {line.rpartition(" ")[2] for line in lines[1:]} == {str(told)}
         assert list(annotation.parent.glob("tea_01.*.csv")) == []
     # What was left over ends by itself, and what it locked is free then.
+    server.kill()
     server = Server(study)
     try:
         for _ in range(600):

@@ -3,6 +3,8 @@ import os
 import time
 from pathlib import Path
 
+from snakemake.io import IOFile
+
 from rgwot.config.methods import method_pattern
 from rgwot.reporting import targets
 from rgwot.runtime.files import check_writable
@@ -60,6 +62,18 @@ def asked(function):
             return answer(STUDY, dict(wildcards.items()), function)
 
     return said
+
+
+def own_batch(function):
+    """The same for a batch, if its part of the index is none of another study, which Snakemake would take for its own."""
+
+    def files(wildcards):
+        part = IOFile("results/features/{dataset}/{task}/index.{part}.csv".format(**wildcards))
+        if workflow.is_main_process and Path(part).is_file() and not workflow.persistence.metadata(part):
+            asked(jobs.check_features_of_others)(wildcards)
+        return asked(function)(wildcards)
+
+    return files
 
 
 def checked(path, *checks, unless_forced=()):

@@ -94,7 +94,9 @@ rule embedding_figure:
     input:
         manifest="results/manifest/{dataset}/{task}.csv",
         embeddings=checked(
-            "results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr", refusals.check_trained, refusals.check_result
+            "results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
+            refusals.check_trained,
+            refusals.check_result,
         ),
     output:
         picture="results/figures/embedding/{method}/{dataset}/{task}/seed{seed}.png",
@@ -118,7 +120,9 @@ rule plan_figure:
         manifest="results/manifest/{dataset}/{task}.csv",
         annotations="results/annotations/{dataset}/{task}.csv",
         embeddings=checked(
-            "results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr", refusals.check_trained, refusals.check_result
+            "results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
+            refusals.check_trained,
+            refusals.check_result,
         ),
     output:
         picture="results/figures/plan/{method}/{dataset}/{task}/seed{seed}.png",

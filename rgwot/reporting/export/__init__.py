@@ -249,7 +249,8 @@ def videos_of(
         media = media.assign(fps=math.nan, width=0, height=0)
     called = names or {}
     segments = as_named(segments, called)
-    facts = deviation_facts(deviations, recordings_from_segments(segments, every=True), annotated)
+    recordings = [*recordings_from_segments(segments), *recordings_from_segments(segments, every=True)]
+    facts = deviation_facts(deviations, recordings, annotated)
     segments = segments[segments["key_step"] >= (0 if background else 1)]
     # Features without a video have the size 0 x 0.
     sides = media[["width", "height"]].astype("float64").where(lambda side: side > 0)

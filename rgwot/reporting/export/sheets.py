@@ -49,7 +49,7 @@ def export_sheets(videos: Sequence[ExportedVideo], folder: Path) -> None:
     for video in videos:
         differs = [
             (
-                moment(row.deviation.start_s),
+                row.time,
                 video.called(row.deviation.key_step),
                 row.told,
                 row.sureness,

@@ -23,7 +23,7 @@ from rgwot.evaluation.agreement import Agreement
 from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.ordering import first_order, rank_procedures
 from rgwot.keysteps.settings import ANNOTATED
-from rgwot.keysteps.warnings import SAME, seeds_differ
+from rgwot.keysteps.warnings import COMPETE, COMPETING, OTHER_SEED, seeds_compete
 from rgwot.names import read_names
 from rgwot.paths import Run, Tree
 from rgwot.procedure.differences import what, with_sureness
@@ -62,6 +62,7 @@ from rgwot.reporting.page.runs import (
     Picture,
     ShownRun,
     answer_kind,
+    as_sentence,
     picture,
     ranked_orders,
     read_curves,
@@ -129,8 +130,9 @@ def gather(
         for row, strip in zip(manifest.to_dict("records"), strips, strict=True)
     ]
     together = _Compared(shown_runs, agreements, seeds)
+    facts = _facts(tree, together, page_folder)
     pictures = [
-        _picture(place, tree, together, leading, scorable, videos, study is None)
+        _picture(place, tree, together, facts[place].warnings, leading, scorable, videos, study is None)
         for place, run in enumerate(shown_runs)
         if run.procedure is not None
     ]
@@ -144,7 +146,7 @@ def gather(
         steps={str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
         truth=shown_truth(manifest, given),
         true_procedures=_true_procedures(annotations),
-        runs=_facts(tree, together, page_folder),
+        runs=facts,
         notices=[
             *([] if study is None else [study]),
             *_cut_short(shown_runs, videos),
@@ -176,24 +178,33 @@ def _strips(tree: Tree, videos: Iterable[str]) -> list[str]:
 
 
 def _facts(tree: Tree, together: _Compared, page_folder: Path) -> list[RunFacts]:
-    """Return the facts of every run, with its colours, its figures, and the seeds that disagree with it."""
+    """Return the facts of every run, with its colours, its figures, and the seeds that compete with it."""
     colours = _colours(together.agreements, together.runs)
     doubted = _seeds_that_differ(together.runs, together.seeds)
     return [
         replace(
             shown.facts,
             colour=colour,
-            warnings=[*shown.facts.warnings, *more],
+            warnings=[*_without_guess(place, together), *more],
             figures=_figures(tree, shown.run, page_folder),
         )
-        for shown, colour, more in zip(together.runs, colours, doubted, strict=True)
+        for place, (shown, colour, more) in enumerate(zip(together.runs, colours, doubted, strict=True))
     ]
+
+
+def _without_guess(place: int, together: _Compared) -> list[str]:
+    """Return the warnings of a run, without the guess about another seed if the page has one to compare with."""
+    warnings = together.runs[place].facts.warnings
+    if not any(place in pair for pair in together.seeds):
+        return list(warnings)
+    return [warning for warning in warnings if not warning.startswith(as_sentence(OTHER_SEED)[:-1])]
 
 
 def _picture(
     place: int,
     tree: Tree,
     together: _Compared,
+    warnings: Sequence[str],
     leading: Mapping[Run, float],
     scorable: bool,
     videos: Sequence[Video],
@@ -228,6 +239,7 @@ def _picture(
         held_at(place, runs, agreements),
         shares=shares,
         blind=shown.blind,
+        competing=[warning for warning in warnings if warning.lower().startswith(COMPETING)],
     )
 
 
@@ -407,14 +419,15 @@ def held_at(
 
 
 def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int], Comparison]) -> list[list[str]]:
-    """Return for every run warnings about other seeds of its method and decoder that disagree with it."""
+    """Return for every run warnings about other seeds of its method and decoder that compete with it."""
     sentences: list[list[str]] = [[] for _ in shown]
     for pair, comparison in seeds.items():
-        if comparison.agreement.adjusted_rand < SAME:
-            first, second = (shown[place].run.seed for place in pair)
-            warning = f"{seeds_differ(f'Seeds {first} and {second}', comparison.agreement.adjusted_rand)}."
-            for place in pair:
-                sentences[place].append(warning)
+        if (apart := 1 - comparison.agreement.same) > COMPETE:
+            for place, other in (pair, pair[::-1]):
+                warning = seeds_compete(
+                    f"{COMPETING}: seed {shown[other].run.seed}", apart, "look at it, too (under Result)"
+                )
+                sentences[place].append(as_sentence(warning))
     return sentences
 
 

@@ -352,8 +352,8 @@ def _weight_of_time(diagnostics: Diagnostics) -> str:
 def as_sentence(note: str) -> str:
     """Return a note as a sentence; a setting's key at its start keeps its first letter.
 
-    >>> as_sentence("two seeds disagree"), as_sentence("decode.time: auto chose 0.08")
-    ('Two seeds disagree.', 'decode.time: auto chose 0.08.')
+    >>> as_sentence("two answers compete"), as_sentence("decode.time: auto chose 0.08")
+    ('Two answers compete.', 'decode.time: auto chose 0.08.')
     """
     first = note.partition(" ")[0]
     return f"{note}." if "." in first else f"{note[:1].upper()}{note[1:]}."
@@ -388,7 +388,7 @@ class _Card(NamedTuple):
 
 
 class _Line(TypedDict):
-    """A video with its deviations by time: ``moments`` are told first, ``number`` of them are not doubtful.
+    """A video with its deviations by time, ``moments`` first: ``number`` are not doubtful, and ``doubtful`` are.
 
     ``typical`` is the most typical video, ``given`` one that taught, and ``none`` what is said without a deviation.
     """
@@ -396,6 +396,7 @@ class _Line(TypedDict):
     place: int
     name: str
     number: int
+    doubtful: int
     typical: bool
     given: bool
     moments: Sequence[DeviationFacts]
@@ -411,8 +412,9 @@ class Picture(NamedTuple):
     (`rgwot.procedure.facts.step_table`). ``legend`` explains the signs in the drawing.
     ``layers`` are the cards in the consensus order; those of a layer have no known order, which its caption tells, and
     need the whole layer before unless they say otherwise. ``lines`` are the videos with the number of their deviations
-    that are not doubtful, and all of them by time, the less surprising and less sure ones apart; ``most_different``
-    names those that differ most. ``unchecked`` says why it is not known how sure some deviations are, if so.
+    that are not doubtful, the number of doubtful ones, and all of them by time, the less surprising and less sure ones
+    apart; ``most_different`` names those that differ most. ``unchecked`` says why it is not known how sure some
+    deviations are, if so.
     """
 
     place: int
@@ -443,6 +445,7 @@ def picture(
     shares: bool = True,
     blind: bool = False,
     pending: str = "",
+    competing: Sequence[str] = (),
 ) -> Picture:
     """Return a procedure as the page shows it.
 
@@ -453,7 +456,7 @@ def picture(
     deviations hold. ``shares`` says whether these recordings are those of the procedure, so that their time may stand
     in its table. If ``blind``, no video is said to have nothing unusual, since no deviation can be told. ``pending`` is
     a sentence if a second reading of the videos has yet to decide how sure deviations are: then none is told as sure,
-    but those of annotated videos.
+    but those of annotated videos. ``competing`` are sentences on answers that are supported almost equally.
     """
     if pending:
         deviations = [one if one.video in taught else replace(one, sureness=None) for one in deviations]
@@ -462,11 +465,11 @@ def picture(
     captions = [_caption(shown, [card.node.key_step for card in layer]) for layer in layers]
     marked = {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}
     sentences = (
-        " ".join([order_sentence(procedure, marked), *again_sentences(procedure, recordings, marked)]),
+        " ".join([*competing, order_sentence(procedure, marked), *again_sentences(procedure, recordings, marked)]),
         doubt_sentence(procedure, deviations, marked, doubts),
     )
     headings, table = step_table(step_facts(procedure, *((recordings, every) if shares else ())), marked)
-    facts = deviation_facts(deviations, recordings if every is None else every, taught)
+    facts = deviation_facts(deviations, [*recordings, *(every or ())], taught)
     facts = [
         replace(
             row,
@@ -603,14 +606,15 @@ def _lines(
         of_video.sort(key=lambda row: (row.deviation.start_s, row.deviation.key_step))
         moments, others = ([row for row in of_video if (row in first) is chosen] for chosen in (True, False))
         none = video.reason if video.status in ("ok", "partial") else ""
-        number = sum(row.sureness != "doubtful" for row in of_video)
+        doubtful = sum(row.sureness == "doubtful" for row in of_video)
         if video.id not in taught:
             none = none or nothing
         lines.append(
             _Line(
                 place=place,
                 name=video.name,
-                number=number,
+                number=len(of_video) - doubtful,
+                doubtful=doubtful,
                 typical=video.id == procedure.most_typical,
                 given=video.id in taught,
                 moments=moments,
@@ -622,23 +626,26 @@ def _lines(
 
 
 def _most_different(lines: Sequence[_Line]) -> str:
-    """Return a sentence on the videos with the most deviations that are not doubtful, and those with the next most.
+    """Return a sentence on the videos with the most deviations, and those with the next most.
 
-    Returns an empty text if no video differs.
+    Doubtful ones, which a line folds away, are told beside the others, and decide between equals. Returns an empty text
+    if no video has more than doubtful ones.
     """
-    by_number: dict[int, list[str]] = {}
-    for line in sorted((line for line in lines if line["number"]), key=lambda line: -line["number"]):
-        by_number.setdefault(line["number"], []).append(line["name"])
-    if not by_number:
+    by_number: dict[tuple[int, int], list[str]] = {}
+    for line in lines:
+        by_number.setdefault((line["number"], line["doubtful"]), []).append(line["name"])
+    (most, first), *others = sorted(by_number.items(), reverse=True) or [((0, 0), [])]
+    if not most[0]:
         return ""
 
-    def told(number: int, names: Sequence[str], words: str = "") -> str:
+    def told(number: tuple[int, int], names: Sequence[str], words: str = "") -> str:
+        likely, doubtful = number
         each = " each" * (len(names) > 1)
-        return f"{join_words(names) if len(names) <= MOST_NAMED else f'{len(names)} videos'} ({number}{words}{each})"
+        counted = f"{likely}{words}" + f" and {doubtful} doubtful" * (doubtful > 0)
+        return f"{join_words(names) if len(names) <= MOST_NAMED else f'{len(names)} videos'} ({counted}{each})"
 
-    (most, first), *others = by_number.items()
-    first_told = told(most, first, " deviation" + "s" * (most > 1))
-    then = f", then {told(*others[0])}" if others and len(first) == 1 else ""
+    first_told = told(most, first, " deviation" + "s" * (most[0] > 1))
+    then = f", then {told(*others[0])}" if others and others[0][0][0] and len(first) == 1 else ""
     return f"Most differ{'s' * (len(first) == 1)}: {first_told}{then}."
 
 

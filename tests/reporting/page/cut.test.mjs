@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cutSegments, cutTable, cutTree, explainedShare, firstLeaf, mergeLines } from "../../../rgwot/reporting/page/parts/cut.js";
+import { cutSegments, cutTable, cutTree, explainedShare, firstLeaf, letterOf, mergeLines } from "../../../rgwot/reporting/page/parts/cut.js";
 
 // Leaves 0 and 2 merge to 4, 1 and 3 to 5, both to 6.
 const TREE = {
@@ -37,4 +37,8 @@ test("the first leaf of a cluster is found through its merges", () => {
 
 test("merges are drawn from the leaves at the right to one cluster at the left", () => {
   assert.deepEqual(mergeLines(TREE, 900, 10), ["M900 5H600V25H900", "M900 15H300V35H900", "M600 15H0V25H300"]);
+});
+
+test("key steps of a cut have letters, and not the numbers of other key steps", () => {
+  assert.deepEqual([1, 2, 26, 27, 28, 52, 53].map(letterOf), ["A", "B", "Z", "AA", "AB", "AZ", "BA"]);
 });

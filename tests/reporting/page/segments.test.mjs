@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { annotationLines, budgetLines, comingSteps, cutRows, drawnRuns, giveRow, indexAt, isMark, isOneOrder, lengthsOf, moveBorder, nearerSide, nearestSpan, occurrences, overlaps, putMark, segmentsOfBars, spreadOf, stepNumbers, tickTimes } from "../../../rgwot/reporting/page/parts/segments.js";
+import { annotationLines, budgetLines, comingSteps, cutRows, drawnRuns, giveRow, indexAt, isMark, isOneOrder, lengthsOf, mostShared, moveBorder, nearerSide, nearestSpan, occurrences, overlaps, putMark, segmentsOfBars, spreadOf, stepNumbers, tickTimes } from "../../../rgwot/reporting/page/parts/segments.js";
 
 const ROWS = [[0, 1000, 1], [1000, 3000, 2], [3000, 6000, 0]];
 
@@ -122,6 +122,12 @@ test("times of steps are counted by occurrence, and what is left of a video is t
 
 test("two segmentations have the time of their common parts in common", () => {
   assert.deepEqual(overlaps([[0, 2, 1], [2, 4, 2]], [[0, 3, 5], [3, 4, 6]]), [[1, 5, 2], [2, 5, 1], [2, 6, 1]]);
+});
+
+test("steps of two segmentations are matched one to one by the time that they share", () => {
+  // 1 and 5 share most; 2 shares most with 5, too, which is taken, and takes 6. Background is no step.
+  assert.deepEqual([...mostShared([[1, 5, 2], [1, 5, 2], [2, 5, 3], [2, 6, 1], [1, 6, 0.5], [0, 7, 9], [3, 0, 9]])], [[5, 1], [6, 2]]);
+  assert.deepEqual([...mostShared([])], []);
 });
 
 test("sequences that only lack key steps are of one order", () => {

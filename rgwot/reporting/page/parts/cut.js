@@ -14,6 +14,9 @@ export function cutTree({ merges, leaves }, K) {
   return steps;
 }
 
+/** What a key step of a cut is called: a letter, since the numbers are those of other key steps. */
+export const letterOf = (step) => (step > 26 ? letterOf(Math.floor((step - 1) / 26)) : "") + String.fromCharCode(65 + ((step - 1) % 26));
+
 /** Segments of a video after a cut, [start, end, step] in seconds; adjoining segments of a key step are joined. */
 export function cutSegments({ ends, leaves }, steps) {
   const segments = [];

@@ -5,7 +5,7 @@ import { block, byId, setBlock } from "./dom.js";
 import { colourOfName } from "./looks.js";
 import { stepName } from "./results.js";
 import { runInWords } from "./running.js";
-import { overlaps, segmentsOfBars } from "./segments.js";
+import { mostShared, overlaps, segmentsOfBars } from "./segments.js";
 import { ask, below, MADE, watchServer } from "./server.js";
 import { DATA, state } from "./state.js";
 
@@ -28,15 +28,7 @@ function colourAnswer(facts, run, { segments }) {
     return;
   }
   const first = DATA.runs[0];
-  const common = new Map();
-  for (const [video, own] of Object.entries(segments)) {
-    for (const [a, b, seconds] of overlaps(segmentsOfBars(block("run-0").segments[video]), segmentsOfBars(own))) common.set(`${a} ${b}`, (common.get(`${a} ${b}`) || 0) + seconds);
-  }
-  const matched = new Map();
-  for (const [pair] of [...common].sort((one, other) => other[1] - one[1])) {
-    const [a, b] = pair.split(" ").map(Number);
-    if (a && b && !matched.has(b) && ![...matched.values()].includes(a)) matched.set(b, a);
-  }
+  const matched = mostShared(Object.entries(segments).flatMap(([video, own]) => overlaps(segmentsOfBars(block("run-0").segments[video]), segmentsOfBars(own))));
   const taken = new Set([...matched.values()].map((step) => first.colour[step]));
   let next = 1;
   for (const step of facts.steps) {

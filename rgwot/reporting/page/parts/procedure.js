@@ -69,8 +69,7 @@ function prepare(own, run) {
     // All bars have one scale of time.
     axis.style.width = `${(100 * DATA.videos[line.dataset.video].duration) / longest}%`;
   }
-  const width = lines.length ? lines[0].clientWidth / 3 : 0;
-  for (const list of own.querySelectorAll(".lines")) list.prepend(make("li", { className: "scale" }, ticks(longest, width)));
+  for (const list of own.querySelectorAll(".lines")) list.prepend(make("li", { className: "scale" }, ticks(longest)));
   startBudget(own);
   // Without key steps there are no lines.
   if (lines.length) startSift(own.querySelector(".sift"), numberOfDeviations, (seen, filtered) => sortLines(own, seen, filtered));

@@ -78,6 +78,18 @@ export function tickTimes(duration, most) {
 export const overlaps = (segments, others) => segments.flatMap(([start, end, step]) => others
   .map(([from, to, other]) => [step, other, Math.min(end, to) - Math.max(start, from)]).filter(([, , seconds]) => seconds > 0));
 
+/** For steps of one segmentation, the step of another with which each shares most time, one to one, from `overlaps` of all videos. */
+export function mostShared(pairs) {
+  const common = new Map();
+  for (const [a, b, seconds] of pairs) if (a && b) common.set(`${a} ${b}`, (common.get(`${a} ${b}`) || 0) + seconds);
+  const matched = new Map();
+  for (const [pair] of [...common].sort((one, other) => other[1] - one[1])) {
+    const [a, b] = pair.split(" ").map(Number);
+    if (!matched.has(b) && ![...matched.values()].includes(a)) matched.set(b, a);
+  }
+  return matched;
+}
+
 /** The lengths in seconds of all occurrences of a step in videos with `events` [start, end, step]. */
 export const lengthsOf = (videos, step) => videos.flatMap(({ events }) => events.filter((event) => event[2] === step).map(([start, end]) => end - start));
 

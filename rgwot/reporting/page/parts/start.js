@@ -82,12 +82,19 @@ function chooseRun(run) {
   show(state.view);
 }
 
+/** The results that can be chosen; trivial ones are compared under Scores alone, unless there are no others. */
+function chosenRuns() {
+  const all = DATA.runs.map((facts, run) => /** @type {const} */ ([facts, run]));
+  const worth = all.filter(([{ kind }]) => kind !== "trivial");
+  return worth.length ? worth : all;
+}
+
 function drawSummary() {
   const count = (status) => DATA.videos.filter((video) => video.status === status).length;
   const parts = [plural(DATA.videos.length - count("skipped"), "video")];
   // Labels given in Python are known by what they taught alone.
   const annotated = count("ok") || new Set(DATA.runs.flatMap(({ given }) => given)).size;
-  parts.push(annotated ? `${annotated} annotated` : "none annotated", plural(DATA.runs.length, "result"));
+  parts.push(annotated ? `${annotated} annotated` : "none annotated", plural(chosenRuns().length, "result"));
   byId("summary").textContent = parts.join(", ");
   const notices = DATA.notices.concat(DATA.videos.filter((video) => video.status === "skipped").map((video) => `Left out: ${video.name}: ${video.reason}`));
   for (const facts of DATA.runs) {
@@ -112,8 +119,22 @@ function drawVerdict() {
   const doubts = byId("warnings").childElementCount + byId("notices").childElementCount;
   byId("doubts").textContent = doubts ? `(${doubts})` : "";
   byId("about-trust").hidden = !doubts;
+  const sameMethod = DATA.runs.filter(({ method, decoder }) => method === facts.method && decoder === facts.decoder);
+  byId("about-seed").hidden = !MADE || facts.given.length > 0 || !["trained", "untrained"].includes(facts.kind) || sameMethod.length > 1;
   byId("collapsed").textContent = facts.collapsed;
   byId("collapsed").hidden = !facts.collapsed;
+}
+
+/** Have all results made with one more seed, which the next page offers beside those of the first. */
+async function addSeed() {
+  byId("another-seed").disabled = true;
+  try {
+    await tell("POST", "/api/seeds", {});
+    byId("seed-status").textContent = "Saved: results of another seed are made, and the next page has both.";
+  } catch (error) {
+    byId("another-seed").disabled = false;
+    byId("seed-status").textContent = error.message;
+  }
 }
 
 /** Paper has no scrolling and no folding: all cards of videos are filled and all lists opened. */
@@ -151,11 +172,10 @@ document.addEventListener("keydown", (event) => {
   else if (!player.hidden) stopPlayer();
 });
 window.addEventListener("scroll", hidePopup, { passive: true });
-/** Trivial results are compared under Scores alone, unless there are no others. */
 function offerRuns() {
-  const all = DATA.runs.map((facts, run) => /** @type {const} */ ([facts, run]));
-  const worth = all.filter(([{ kind }]) => kind !== "trivial");
-  offer(byId("run"), (worth.length ? worth : all).map(([facts, run]) => [run, `${runTitle(run)}${facts.collapsed ? " (collapsed)" : ""}`]));
+  const runs = chosenRuns();
+  byId("numbers").hidden = runs.length < 2;
+  offer(byId("run"), runs.map(([facts, run]) => [run, `${runTitle(run)}${facts.collapsed ? " (collapsed)" : ""}`]));
 }
 offerRuns();
 byId("run").addEventListener("change", () => chooseRun(Number(byId("run").value)));
@@ -193,6 +213,7 @@ for (const only of document.querySelectorAll(".of-file")) only.hidden = Boolean(
 if (MADE) byId("all-tasks").href = "/";
 byId("cancel").addEventListener("click", () => tell("POST", "/api/run", { cancel: true }).catch(() => {}));
 byId("newer").addEventListener("click", () => location.reload());
+byId("another-seed").addEventListener("click", addSeed);
 startSaving();
 startLabelling();
 startAsking();

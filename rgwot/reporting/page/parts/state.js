@@ -28,8 +28,6 @@ export const state = {
   undoable: [],
   /** The cut of the tree of key steps: the result that it belongs to, and the number of key steps. */
   cut: { run: -1, K: 0 },
-  /** The width of a video's axis in CSS pixels. */
-  axisWidth: 0,
   /** The number of the popup's last content; older pictures that arrive late are dropped. */
   popupTurn: 0,
 };

@@ -1,21 +1,38 @@
 // The tab "How many?": a tree of key steps, which the reader cuts. It shows parts of all videos with a typical frame each,
 // and how they merge.
 
-import { cutSegments, cutTable, cutTree, explainedShare, firstLeaf, mergeLines } from "./cut.js";
+import { cutSegments, cutTable, cutTree, explainedShare, firstLeaf, letterOf, mergeLines } from "./cut.js";
 import { byId, download, make, spread } from "./dom.js";
-import { drawPicture, label, lookAt, pictureAt, sharp, stripOf } from "./looks.js";
+import { drawPicture, label, lookAt, lookOf, pictureAt, sharp, stripOf } from "./looks.js";
 import { live, putAnswer } from "./live.js";
-import { factsOf, isTaught, place, viewOf } from "./results.js";
+import { factsOf, isTaught, place, segmentsOf, stepsOf, viewOf } from "./results.js";
+import { mostShared, overlaps } from "./segments.js";
 import { ask, below, MADE, tell } from "./server.js";
 import { DATA, state } from "./state.js";
 import { clock, percent, plural } from "./text.js";
 
 const LEAF_ROW = 44;
+/** The colours, plain and in two patterns. */
+const LOOKS = 3 * DATA.colours;
 /** The slider has to rest for so long before the server looks for key steps. */
 const SETTLED_MS = 300;
 
-/** The colour of the k-th key step of a cut; these have nothing to do with annotated ones. */
-const lookOfCut = (step) => lookAt(step, 8);
+/** The colours of the key steps of a cut: that of the key step of the result with which each shares most time, or else one of its own. */
+function looksOfCut(tree, steps, K) {
+  const { run } = state;
+  const shared = mostShared(DATA.videos.flatMap(({ id }, at) => (tree.videos[id] ? overlaps(segmentsOf(at, run), cutSegments(tree.videos[id], steps)) : [])));
+  const usable = (look) => !look.includes("none") && !look.includes("s0");
+  const looks = new Map([...shared].map(([step, own]) => /** @type {const} */ ([step, lookOf(run, own)])).filter(([, look]) => usable(look)));
+  const taken = new Set([...stepsOf(run).map((own) => lookOf(run, own)), ...looks.values()].map(String));
+  let next = 1;
+  for (let step = 1; step <= K; step++) {
+    if (looks.has(step)) continue;
+    while (next < LOOKS && taken.has(String(lookAt(next)))) next += 1;
+    looks.set(step, lookAt(next));
+    next += 1;
+  }
+  return looks;
+}
 
 export function drawTree() {
   // Without a tree, the tab is hidden.
@@ -87,18 +104,19 @@ function showCut() {
   const { merges, leaves, videos } = own;
   const [n, K] = [leaves.length, state.cut.K];
   const steps = cutTree(own, K);
+  const looks = looksOfCut(own, steps, K);
   byId("cut-at").textContent = String(K);
   // Half-way between the merge that leaves K clusters and the next merge; for the extreme K, near the edge of the drawing.
   const x = n > 1 ? Math.max(4, Math.min(996, (1000 * (K - 1.5)) / (n - 1))) : 500;
   for (const side of ["x1", "x2"]) byId("cut-line").setAttribute(side, String(x));
-  [...byId("leaves").children].forEach((row, leaf) => row.firstElementChild.replaceWith(label(lookOfCut(steps[leaf]), String(steps[leaf]))));
+  [...byId("leaves").children].forEach((row, leaf) => row.firstElementChild.replaceWith(label(looks.get(steps[leaf]), letterOf(steps[leaf]))));
   for (const bar of byId("cut-bars").querySelectorAll(".bar")) {
     const video = DATA.videos[Number(bar.dataset.video)];
     const segments = cutSegments(videos[video.id], steps);
-    bar.setAttribute("aria-label", `${video.name}: ${plural(segments.length, "segment")}, ${segments.slice(0, 40).map((one) => one[2]).join(", ")}`);
+    bar.setAttribute("aria-label", `${video.name}: ${plural(segments.length, "segment")}, ${segments.slice(0, 40).map((one) => letterOf(one[2])).join(", ")}`);
     bar.replaceChildren(...segments.map(([start, end, step]) => {
-      const made = make("div", { title: `${step}: ${clock(start)} to ${clock(end)}` }, make("span", { textContent: String(step) }));
-      made.classList.add("seg", ...lookOfCut(step));
+      const made = make("div", { title: `${letterOf(step)}: ${clock(start)} to ${clock(end)}` }, make("span", { textContent: letterOf(step) }));
+      made.classList.add("seg", ...looks.get(step));
       spread(made, start, end, video.duration);
       return made;
     }));
@@ -108,11 +126,11 @@ function showCut() {
   const stepOf = (cluster) => steps[firstLeaf(own, cluster)];
   if (K > 1) {
     const [a, b, more] = merges[n - K];
-    sentences.push(`One fewer joins ${[stepOf(a), stepOf(b)].sort((one, other) => one - other).join(" and ")} and gives up ${percent(more, 1)}.`);
+    sentences.push(`One fewer joins ${[stepOf(a), stepOf(b)].sort((one, other) => one - other).map(letterOf).join(" and ")} and gives up ${percent(more, 1)}.`);
   }
   if (K < n) {
     const [a, , less] = merges[n - K - 1];
-    sentences.push(`One more divides ${stepOf(a)} and gains ${percent(less, 1)}.`);
+    sentences.push(`One more divides ${letterOf(stepOf(a))} and gains ${percent(less, 1)}.`);
   }
   byId("cut-words").textContent = sentences.join(" ");
   byId("cut-next").hidden = Boolean(MADE) || K === factsOf(state.run).K;
@@ -144,7 +162,7 @@ function tellCut() {
   const { K } = factsOf(state.run);
   byId("cut-use").hidden = !K || K < 2 || K === savedK || isTaught(state.run);
   byId("cut-use").textContent = `Use ${K}`;
-  byId("cut-status").textContent = byId("cut-use").hidden ? "" : `Procedure, bars and deviations show ${plural(K, "key step")} now.`;
+  byId("cut-status").textContent = byId("cut-use").hidden ? "" : `Procedure, bars and deviations show ${plural(K, "key step")} now. They are numbered anew, so 3 is another key step than before; colours and typed names stay where most of their time is.`;
 }
 
 async function useCut() {

@@ -15,6 +15,8 @@ import { clock, listed, plural, when } from "./text.js";
 
 /** A bar of more segments is drawn as one picture. */
 const MANY_SEGMENTS = 150;
+/** The width of a label below an axis. */
+const LABEL_PX = 44;
 export const cards = byId("cards");
 
 // Cards up to one window height away are filled; the style sheet keeps the height of the others.
@@ -40,8 +42,11 @@ export function makeCards() {
   decodeAhead(0);
 }
 
-/** How many deviations of a video are not doubtful, as the line of the video in the first tab says. */
-export const numberOfDeviations = (video) => Number(document.querySelector(`.procedure[data-run="${state.run}"] .line[data-video="${video}"]`)?.dataset.number || 0);
+/** How many deviations of a video are not doubtful, as its line in the first tab says; doubtful ones decide between equals. */
+export function numberOfDeviations(video) {
+  const line = /** @type {any} */ (document.querySelector(`.procedure[data-run="${state.run}"] .line[data-video="${video}"]`));
+  return line ? Number(line.dataset.number) + Number(line.dataset.doubtful) / 1000 : 0;
+}
 
 /** The name of a video, and whether the chosen result learned from its annotation. */
 function heading(at) {
@@ -59,8 +64,6 @@ function decodeAhead(at) {
 export function refreshCards() {
   drawLegend();
   near.disconnect();
-  // Read once: reading it for every card would lay out the page again each time.
-  state.axisWidth = cards.clientWidth;
   for (const card of cards.children) {
     clear(card, null);
     near.observe(card);
@@ -97,7 +100,7 @@ export function fill(card) {
     const own = run === state.run;
     axis.append(make("div", { className: "label", textContent: run < 0 ? "ground truth" : `${runTitle(run)}${own && edited ? ", edited" : ""}` }), bar(at, run, own ? rows : null));
   }
-  axis.append(ticks(video.duration, state.axisWidth));
+  axis.append(ticks(video.duration));
   const facts = `${clock(video.duration)} long, ${Math.round(video.duration * video.fps)} frames at ${Number(video.fps.toFixed(3))} per second${video.status === "unscored" ? `; not scored, ${DATA.truth[at].length ? "labelled in part" : "no annotation"}` : ""}${order.length ? "; key steps as they come:" : ""}`;
   card.replaceChildren(
     heading(at),
@@ -117,9 +120,10 @@ function strip(at) {
 }
 
 const resized = new ResizeObserver((entries) => {
-  for (const { target } of entries) {
-    if (target.isConnected) drawStrip(target, Number(target.closest(".card").dataset.video));
-    else resized.unobserve(target);
+  for (const { target, contentRect: { width } } of entries) {
+    if (!target.isConnected) resized.unobserve(target);
+    else if (target.matches(".strip")) drawStrip(target, Number(target.closest(".card").dataset.video));
+    else if (width) drawTicks(target, width);
   }
 });
 
@@ -180,18 +184,24 @@ export function bar(at, run, rows = null) {
 /** What a segment shows that is no occurrence of its key step. */
 const showsInWords = (run, shows) => shows ? `looks like ${fullLabel(run, shows)}` : "does not count: too short, or looks like its neighbours";
 
-/** The times below an axis of some pixels. */
-export function ticks(duration, width) {
-  const made = make("div", { className: "ticks", aria: { hidden: "true" } });
+/** The times below an axis, as many as its width has room for. */
+export function ticks(duration) {
+  const made = make("div", { className: "ticks", data: { duration: String(duration) }, aria: { hidden: "true" } });
+  resized.observe(made);
+  return made;
+}
+
+function drawTicks(made, width) {
+  const duration = Number(made.dataset.duration);
   const [step, times] = tickTimes(duration, Math.max(3, Math.min(10, width / 90)));
-  for (const time of times) {
-    const left = `${(100 * time) / duration}%`;
+  made.replaceChildren(...times.flatMap((time) => {
     const label = make("span", { textContent: clock(time, step < 1 ? 1 : 0) });
     const line = make("i");
-    label.style.left = line.style.left = left;
-    made.append(label, line);
-  }
-  return made;
+    label.style.left = line.style.left = `${(100 * time) / duration}%`;
+    // A label in the middle of the last pixels would be cut off.
+    label.classList.toggle("end", width * (1 - time / duration) < LABEL_PX / 2);
+    return [label, line];
+  }));
 }
 
 /** What the pointer or the focus is on: the video, the time, and the segment if there is one. */
