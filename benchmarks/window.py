@@ -27,7 +27,7 @@ from rgwot.columns import MANIFEST_COLUMNS
 from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.paths import Run
 from rgwot.records import read_annotations
-from rgwot.runtime.files import write_csv
+from rgwot.runtime.csv_files import write_csv
 from rgwot.stages.decode import decode_task, given_of
 from rgwot.stages.embed import write_embedded
 from rgwot.study.study import Study

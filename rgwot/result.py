@@ -38,6 +38,7 @@ from rgwot.keysteps.labelled import Kept, calibrated
 from rgwot.keysteps.ordering import KeySteps, Order, first_order, rank_procedures
 from rgwot.keysteps.settings import LABELLED, Decoder, Labelled
 from rgwot.labels import Labels, n_labelled, read_labels
+from rgwot.names import names_text
 from rgwot.others import labelled_others, labelled_samples
 from rgwot.paths import ANNOTATIONS, EMBEDDINGS, MANIFEST, NAMES, RESULTS, SEGMENTS, VIEW, Run, Tree, name_of
 from rgwot.procedure import Deviation, Procedure, recordings_from_segments
@@ -45,15 +46,15 @@ from rgwot.procedure.facts import step_facts, step_table
 from rgwot.procedure.groups import compare_groups
 from rgwot.procedure.known import told
 from rgwot.reporting.named import named
-from rgwot.reporting.names import names_text
+from rgwot.runtime.csv_files import write_csv, write_rows
 from rgwot.runtime.errors import RgwotError, extras, nearest
-from rgwot.runtime.files import write_csv, write_rows, write_text
+from rgwot.runtime.files import write_text
 from rgwot.runtime.html import html_table
 from rgwot.runtime.progress import progress_shown
 from rgwot.stages.decode import check_labels, decode_task, write_keysteps
 from rgwot.stages.embed import write_embedded
 from rgwot.stages.procedure import deviation_table
-from rgwot.study.jobs import check_rule
+from rgwot.study.refusals import check_rule
 from rgwot.timing import predicted_labels
 
 if TYPE_CHECKING:
@@ -508,7 +509,7 @@ class Discovery:
         learned, model = self._rule(), None
         assert self.embedded is not None
         if learned.model is not None:
-            from rgwot.stages.train import model_bytes
+            from rgwot.stages.models import model_bytes
 
             model = model_bytes(learned.model)
         write_bundle(

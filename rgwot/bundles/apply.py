@@ -38,13 +38,14 @@ from rgwot.keysteps.interface import Decoded, Predict
 from rgwot.keysteps.labelling import Labelling
 from rgwot.keysteps.ordering import KeySteps, counted, first_order, format_order, usual_kept
 from rgwot.keysteps.warnings import doubts, no_background
+from rgwot.names import named_order, names_text
 from rgwot.paths import STORE, Tree
 from rgwot.procedure import Procedure
 from rgwot.procedure.facts import deviation_facts
 from rgwot.procedure.learning import recordings_from_segments
-from rgwot.reporting.names import named_order, names_text
+from rgwot.runtime.csv_files import write_rows
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.files import replacing, write_rows, write_text
+from rgwot.runtime.files import replacing, write_text
 from rgwot.runtime.provenance import RECORD, check_own_folder, own_folder
 from rgwot.stages.decode import write_keysteps
 from rgwot.stages.embed import read_embeddings, write_embeddings
@@ -264,7 +265,7 @@ def restore(bundle: Bundle) -> tuple[LearnedResult, EmbedVideo, Predict]:
 
 
 def _model(bundle: Bundle) -> dict[str, object]:
-    from rgwot.stages.train import parse_model
+    from rgwot.stages.models import parse_model
 
     try:
         return parse_model(bundle.parts[MODEL])

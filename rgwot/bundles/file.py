@@ -25,9 +25,9 @@ from pydantic import Field, ValidationError
 from rgwot import __version__, paths
 from rgwot.blocks import Block, describe
 from rgwot.embedding.interface import USUAL
+from rgwot.names import LONGEST
 from rgwot.paths import Run, name_of
 from rgwot.procedure import Procedure
-from rgwot.reporting.names import LONGEST
 from rgwot.runtime.errors import RgwotError, first_line
 
 FORMAT = 2
@@ -48,7 +48,7 @@ _LARGEST_SEED = 2**63 - 1
 _SEAL = hashlib.sha256().digest_size * 2
 # `rgwot apply` makes folders of these names, so they have no slash, control character or leading dot.
 _Part = Annotated[str, Field(pattern=r"^[^/\\.\x00-\x1f][^/\\\x00-\x1f]*$", max_length=200)]
-# Names of key steps, in the same form as in `rgwot.reporting.names`; without control characters, because they are
+# Names of key steps, in the same form as in `rgwot.names`; without control characters, because they are
 # printed.
 _Name = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=LONGEST)]
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

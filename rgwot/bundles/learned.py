@@ -28,7 +28,7 @@ from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.settings import Decoder
 from rgwot.paths import STORE, Run
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.jobs import check_rule
+from rgwot.study.refusals import check_rule
 from rgwot.timing import predicted_labels
 
 #: Attributes of a feature store that are needed to make such features, besides the attributes that all stores of a task
@@ -55,7 +55,7 @@ class LearnedResult:
     K, time, surplus
         Number of key steps, weight of time, and number of clusters beyond K (`rgwot.keysteps.extended`).
     embedding, model
-        What the embedding learned; for a trained encoder, ``model`` instead (`rgwot.stages.train.load_model`).
+        What the embedding learned; for a trained encoder, ``model`` instead (`rgwot.stages.models.load_model`).
     decoder
         What the decoder learned.
     answers

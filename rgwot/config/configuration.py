@@ -15,7 +15,7 @@ from rgwot.config.settings import checked, owners
 from rgwot.datasets import registry
 from rgwot.datasets.settings import EITHER, FEATURES_ALONE, LAYOUTS, REMOVED, ImportedFeatures, LayoutOptions
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.files import read_yaml
+from rgwot.runtime.yaml_files import read_yaml
 
 
 class SynthSettings(Block):

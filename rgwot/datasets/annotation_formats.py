@@ -32,8 +32,8 @@ from rgwot.datasets.text import (
     read_lines,
     seconds_in,
 )
+from rgwot.runtime.csv_files import text_of
 from rgwot.runtime.errors import optional
-from rgwot.runtime.files import text_of
 
 #: The tier that exports write and that readers prefer if there are several.
 TIER = "key steps"

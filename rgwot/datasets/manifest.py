@@ -25,8 +25,8 @@ from rgwot.datasets.names import way_in
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.settings import ImportSettings, Options
 from rgwot.datasets.text import Severity, tell
+from rgwot.runtime.csv_files import write_csv
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_csv
 from rgwot.runtime.progress import with_progress
 from rgwot.timing import VideoInfo, ends_early
 

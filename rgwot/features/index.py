@@ -15,8 +15,8 @@ from rgwot.datasets.arrays import other_columns
 from rgwot.features import read_index
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.paths import STORE
+from rgwot.runtime.csv_files import write_rows
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_rows
 from rgwot.runtime.progress import with_progress
 
 log = logging.getLogger(__name__)

@@ -29,7 +29,7 @@ class Frames:
 
     ``features_fps`` is the number of samples per second, ``native_fps`` the frames per second of each video; by
     default, every frame was sampled. The last ``place`` columns of x are the relative time
-    (`rgwot.keysteps.extended.with_time`). ``given`` (T,) are the labels of annotated videos, if any: 0..K-1,
+    (`rgwot.keysteps.common_time.with_time`). ``given`` (T,) are the labels of annotated videos, if any: 0..K-1,
     `NO_CLUSTER` for background, or `UNKNOWN`. ``marked`` (T,) are the samples whose label is a mark, if any.
     """
 

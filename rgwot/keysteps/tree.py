@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from rgwot.embedding.interface import EmbeddedVideo
+from rgwot.keysteps.common_time import HINT, with_time
 from rgwot.keysteps.consensus import AT_ONCE, side_by_side
-from rgwot.keysteps.extended import HINT, with_time
 from rgwot.keysteps.interface import MOST_SAMPLES, directions, in_parts, learned_from, middle_times, rows_of
 from rgwot.keysteps.meanfield import label_at_once, segment
 from rgwot.keysteps.settings import MeanfieldSettings

@@ -31,8 +31,8 @@ from rgwot.procedure.facts import (
 )
 from rgwot.records import read_annotations, read_diagnostics, read_manifest, read_segments
 from rgwot.reporting.named import read_named
+from rgwot.runtime.csv_files import write_csv
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_csv
 from rgwot.stages.decode import given_of
 from rgwot.stages.embed import read_embeddings
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from rgwot.evaluation.evaluate import ScoreMore, score_task
 from rgwot.records import read_annotations, read_diagnostics, read_manifest, read_segments
-from rgwot.runtime.files import write_csv
+from rgwot.runtime.csv_files import write_csv
 
 
 def evaluate(

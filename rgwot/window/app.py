@@ -18,6 +18,7 @@ from rgwot.paths import RESULTS
 from rgwot.reporting.page.shell import as_window, home_page
 from rgwot.runtime.errors import RgwotError, one_line
 from rgwot.study.datasets import video_file
+from rgwot.study.study import Task
 from rgwot.window.channels import channels
 from rgwot.window.proxies import Playable
 from rgwot.window.saving import SomebodyElses
@@ -66,7 +67,7 @@ class _Endpoints:
         study = self.session.study()
         if name not in entries_of(study, dataset, task):
             raise RgwotError(f"{name}: no such video")
-        return self.session.proxies.playable(Path(video_file(study, dataset, task, name)))
+        return self.session.proxies.playable(Path(video_file(Task(study, dataset, task), name)))
 
     def video(self, request: Request) -> Response:
         file, fault = self.of_video(request)

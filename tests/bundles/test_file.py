@@ -32,7 +32,7 @@ from rgwot.paths import EMBEDDINGS, Run
 from rgwot.records import read_deviations
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import record_path
-from rgwot.study.jobs import check_rule
+from rgwot.study.refusals import check_rule
 
 Results = Callable[..., tuple[Path, Path]]
 

@@ -22,8 +22,8 @@ from chromium import WHERE, WITHOUT, Browser, Window
 
 from rgwot.config.configuration import SynthSettings
 from rgwot.datasets.annotation_files import read_annotation_file
+from rgwot.names import read_names
 from rgwot.paths import SEGMENTS, Run, at
-from rgwot.reporting.names import read_names
 from rgwot.stages.decode import write_keysteps
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study

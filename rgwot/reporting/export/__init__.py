@@ -21,13 +21,13 @@ from rgwot import paths
 from rgwot.columns import COUNTS, SHOWS
 from rgwot.datasets.annotation_formats import BACKGROUND_LABEL
 from rgwot.datasets.names import stem_of
+from rgwot.names import as_named
 from rgwot.paths import Tree
 from rgwot.procedure import Deviation, recordings_from_segments
 from rgwot.procedure.facts import DeviationFacts, deviation_facts
 from rgwot.procedure.known import told
 from rgwot.records import read_annotations, read_diagnostics, read_manifest
 from rgwot.reporting.named import read_named
-from rgwot.reporting.names import as_named
 from rgwot.runtime.errors import RgwotError, extras, nearest
 from rgwot.runtime.files import contents
 from rgwot.runtime.provenance import own_folder
@@ -235,7 +235,7 @@ def videos_of(
         The videos, with the columns ``video``, ``path``, ``duration_s``, ``fps``, ``width``, ``height`` and, where it
         is not 0, ``start_s`` of a manifest. If None, the lengths of the videos are taken from their segments.
     names
-        Names of key steps (`rgwot.reporting.names.as_named`).
+        Names of key steps (`rgwot.names.as_named`).
     root
         Folder to which the paths are relative.
     background

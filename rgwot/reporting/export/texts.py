@@ -19,8 +19,9 @@ from rgwot.columns import readable
 from rgwot.datasets.annotation_formats import DEVIATION, MARKS_TIER, POINT, TIER
 from rgwot.procedure.facts import DeviationFacts
 from rgwot.reporting.export import ExportedVideo, LabelledSegment, key_steps_of
+from rgwot.runtime.csv_files import cell, write_rows
 from rgwot.runtime.errors import optional
-from rgwot.runtime.files import cell, write_rows, write_text
+from rgwot.runtime.files import write_text
 
 
 def clock(ms: int) -> str:
@@ -253,7 +254,7 @@ def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
     Deviations that are not doubtful are point events, too, and comments tell which segments do not count. Marks are
     point events of behaviours of their own, because a behaviour of BORIS has one kind of events. Texts that BORIS may
-    write into tables are guarded against formulas (`rgwot.runtime.files.cell`).
+    write into tables are guarded against formulas (`rgwot.runtime.csv_files.cell`).
     """
     marked = {one.key_step for video in videos for one in video.segments if one.mark}
     kinds = [("State event", key_step, label) for key_step, label in key_steps_of(videos).items()]

@@ -23,6 +23,7 @@ from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.ordering import first_order, rank_procedures
 from rgwot.keysteps.reading import edits_sentence, tells_nothing
 from rgwot.keysteps.settings import ANNOTATED, Numbered
+from rgwot.names import RunNames, lost_names, match_to_steps, names_of, result_id
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Node, Procedure, Recording, recordings_from_segments
 from rgwot.procedure.differences import what
@@ -46,7 +47,6 @@ from rgwot.procedure.learning import OPTIONAL_BELOW
 from rgwot.records import read_diagnostics, read_history, read_procedures, read_segments
 from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.named import expected_file, named
-from rgwot.reporting.names import RunNames, lost_names, match_to_steps, names_of, result_id
 from rgwot.reporting.page.data import Curve, RunFacts, Video
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import read_deviation_list, read_expected, read_procedure

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.keysteps.tree import grown
+from rgwot.names import result_id
 from rgwot.records import read_manifest, read_segments
-from rgwot.reporting.names import result_id
 from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, has_pictures, read_pictures
 from rgwot.reporting.show import suggested
 from rgwot.runtime.errors import RgwotError

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from rgwot.blocks import value_text
 from rgwot.reporting.tables.reported import Reported
 from rgwot.reporting.tables.table import AnyTable
+from rgwot.runtime.csv_files import read_csv, write_csv
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.files import read_csv, write_csv
 from rgwot.study.study import Study
 
 if TYPE_CHECKING:

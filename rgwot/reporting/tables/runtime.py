@@ -12,8 +12,8 @@ from rgwot import paths
 from rgwot.reporting.tables.reported import reported_values
 from rgwot.reporting.tables.table import AnyTable, Place, Row, canonical
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.jobs import check_task
-from rgwot.study.study import Study
+from rgwot.study.refusals import check_task
+from rgwot.study.study import Study, Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ class Runtime(AnyTable):
         """Return the files of all trainings, and of reported numbers."""
         self.alone(row)
         for row_ in self.rows:
-            check_task(study, self.place.dataset, self.place.name, row_.method)
+            check_task(Task(study, self.place.dataset, self.place.name), row_.method)
         files = [file for row_ in self.rows for seed in study.config.seeds for file in self._run(row_, seed)]
         return list(map(str, [*files, *([self.reported.file] if self.reported else [])]))
 
@@ -62,7 +62,7 @@ class Runtime(AnyTable):
 
     def write(self, study: Study, output: Path) -> None:
         """Write the table, with Markdown and LaTeX beside it."""
-        from rgwot.runtime.files import write_csv
+        from rgwot.runtime.csv_files import write_csv
 
         runs = {row.id: {seed: self._run(row, seed) for seed in study.config.seeds} for row in self.rows}
         frame = self.frame(runs)

@@ -17,8 +17,8 @@ from rgwot.evaluation.protocols import ALSO
 from rgwot.records import read_scores
 from rgwot.reporting.tables.reported import OWN, reported_rows
 from rgwot.reporting.tables.table import Place, Row, Table
+from rgwot.runtime.csv_files import read_csv, write_csv
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import read_csv, write_csv
 
 Paths = Iterable[str | os.PathLike[str]]
 LEADING_COLUMNS = (

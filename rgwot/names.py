@@ -36,8 +36,8 @@ from rgwot.evaluation.metrics import IntArray, contingency, match
 from rgwot.paths import DIAGNOSTICS, NAMES, SEGMENTS, Run, Tree, name_of
 from rgwot.records import read_diagnostics, read_segments
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import read_yaml
 from rgwot.runtime.text import pairing_key
+from rgwot.runtime.yaml_files import read_yaml
 from rgwot.timing import BACKGROUND, frame_times, parse_rate, predicted_labels, scoring_frames, truth_labels
 
 log = logging.getLogger(__name__)
