@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -116,7 +117,9 @@ class Learner:
         raise RgwotError(f"{self.dataset}/{self.task}: no result yet; wait for the first answer")
 
     def warm(self, study: Study) -> None:
-        """Read what the first answer needs."""
+        """Read what the first answer needs, and import what decoding imports when it first needs it."""
+        for module in ("networkx", "sklearn.cluster", "sklearn.covariance"):
+            import_module(module)
         run = self.plain_run(study)
         taught = Run(run.method, LABELLED, run.seed)
         embedded, kept = self._embedded(taught), self.memory.kept.setdefault(taught.method, Kept())
