@@ -4,8 +4,8 @@ Videos of a minute are planted: embeddings of two samples per second near the ve
 annotated; then ten answers about single moments follow, as under *What is this?*, and the annotation of a second video.
 
 Run ``python benchmarks/window.py``. It writes ``benchmarks/results/window.csv``: seconds of the clock, and of the one
-core that is used, which other programs on the machine lengthen less. The page asks five times a second for an answer that
-the server works on.
+core that is used, which other programs on the machine lengthen less. The page asks five times a second for an answer
+that the server works on.
 """
 
 from __future__ import annotations
