@@ -132,9 +132,10 @@ class Bundle:
     parts: Mapping[str, bytes]
 
     def arrays(self, part: str) -> dict[str, NDArray[Any]]:
-        """Return the arrays of a part, of real and finite numbers, but for an unknown usual length (NaN).
+        """Return the arrays of a part by name; raise RgwotError unless their numbers are real and finite.
 
-        Single numbers, and what a decoder learned, may be infinite: open limits, and scores of classes without samples.
+        The usual length is NaN if it is unknown. Single numbers and what a decoder learned may be infinite: limits can
+        be open, and classes without samples have a score of minus infinity.
         """
         try:
             with np.load(io.BytesIO(self.parts[part]), allow_pickle=False) as content:
@@ -169,7 +170,7 @@ class Bundle:
 
     @contextmanager
     def fitting(self, what: str) -> Iterator[None]:
-        """Context in which the content is used; an error that only parts that do not fit each other cause names it."""
+        """Context in which the content is used: Python's errors, which mean that parts do not fit, name the bundle."""
         try:
             yield
         except RgwotError:

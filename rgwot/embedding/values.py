@@ -54,11 +54,11 @@ NAMED = 3
 """A warning names this many videos, and counts the others."""
 
 SKETCHED, TOGETHER, FEWEST_PARTS, IN_COMMON = 64, 4, 16, 0.9
-"""Two recordings have samples in common if they share this much (the last number) of a sketch: the smallest hashes, so
-many at most, of parts of so many samples. Of fewer different parts than the third number nothing is told."""
+"""The sketch of a recording consists of the 64 smallest hashes of its parts of 4 samples. Two recordings have samples
+in common if they share 90 % of the shorter sketch; sketches of fewer than 16 parts are not compared."""
 
 FEW_SHARE = 20
-"""A part of a sketch that more recordings have tells nothing."""
+"""A part that more recordings than this have in common is ignored."""
 
 PAUSE_STEPS, PAUSE_SHARE = 10.0, 0.05
 """A pause is told from this many usual steps on, if it also has this share of the recorded time."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.diagnostics import TimeChoice
-from rgwot.keysteps.interface import Array, directions, learned_from, middle_times, rows_of
+from rgwot.keysteps.interface import Array, differ, directions, learned_from, middle_times, rows_of
 from rgwot.keysteps.ordering import concordance
 from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.keysteps.warping import evenly_spaced, warp
@@ -176,18 +176,6 @@ def choose_share(
     if same_order < SAME_ORDER or explained < KEPT_SHARE:
         return HINT, None, choice
     return ONE_ORDER, common, replace(choice, chosen=ONE_ORDER)
-
-
-def differ(first: NDArray[np.int64], second: NDArray[np.int64], K: int) -> float:
-    """Return the share of samples in which two labellings (T,) in 0..K-1 differ, numbered as alike as possible.
-
-    >>> differ(np.array([0, 0, 1, 1]), np.array([1, 1, 1, 0]), 2)
-    0.25
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    shared = np.bincount(first * K + second, minlength=K * K).reshape(K, K)
-    return 1 - float(shared[linear_sum_assignment(-shared)].sum()) / len(first)
 
 
 def explained_share(x: NDArray[np.floating], labels: NDArray[np.int64], lengths: Sequence[int]) -> float:

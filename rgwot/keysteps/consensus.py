@@ -30,6 +30,7 @@ from rgwot.keysteps.interface import (
     decode_by_some,
     directions,
     learned_from,
+    matched,
     middle_times,
 )
 from rgwot.keysteps.meanfield import MeanField, decoded, label, label_at_once, segment
@@ -358,19 +359,6 @@ def quick_consensus(frames: Frames, K: int, chain: MeanfieldSettings) -> Array:
     pool = _pool(replace(frames, x=frames.x[few], lengths=lengths), K, generator, chain, QUICK)
     best = _best([pool.x], K, lengths, generator, chain, QUICK, QUICK.starts)
     return refine(frames, best.memberships[following], QUICK.refinements)[0]
-
-
-def matched(labels: NDArray[np.int64], to: NDArray[np.int64], K: int) -> NDArray[np.int64]:
-    """Renumber labels (T,) in 0..K-1 one to one, so that as many as possible equal the labels ``to`` (T,).
-
-    >>> matched(np.array([2, 2, 0, 0, 1]), np.array([0, 0, 1, 1, 1]), 3).tolist()
-    [0, 0, 1, 1, 2]
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    shared = np.bincount(labels * K + to, minlength=K * K).reshape(K, K)
-    numbers = linear_sum_assignment(-shared)[1]
-    return np.asarray(numbers[labels], dtype=np.int64)
 
 
 def restore_consensus(learned: Learned, K: int, consensus: Consensus, at_once: bool = False) -> Predict:

@@ -16,11 +16,11 @@ from rgwot.embedding.interface import USUAL, EmbeddedTask
 from rgwot.embedding.pace import at_usual_pace
 from rgwot.embedding.values import on_lengths, usual_length
 from rgwot.keysteps import collapse
-from rgwot.keysteps.common_time import choose_share, differ, explained_share
+from rgwot.keysteps.common_time import choose_share, explained_share
 from rgwot.keysteps.evidence import appearance, usual_samples, without_lookalikes
 from rgwot.keysteps.extended import NUMBERS, extended, renumbered, restored
 from rgwot.keysteps.graphcut import INSTEAD
-from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decode, Given, Learned, Predict, directions
+from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decode, Given, Learned, Predict, differ, directions
 from rgwot.keysteps.labelling import ByVideo, Labelling, labelling_of, split_by_video, with_given
 from rgwot.keysteps.ordering import KeySteps, Order, counted, generator_for, procedure_of, usual_of, video_order
 from rgwot.keysteps.settings import Clustering, Decoder, Labelled, Meanfield, MeanfieldSettings, resolved_K

@@ -219,3 +219,25 @@ def decode_by_some(
             for name, facts in decoded.facts.items()
         },
     )
+
+
+def matched(labels: NDArray[np.int64], to: NDArray[np.int64], K: int) -> NDArray[np.int64]:
+    """Renumber labels (T,) in 0..K-1 one to one, so that as many as possible equal the labels ``to`` (T,).
+
+    >>> matched(np.array([2, 2, 0, 0, 1]), np.array([0, 0, 1, 1, 1]), 3).tolist()
+    [0, 0, 1, 1, 2]
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    shared = np.bincount(labels * K + to, minlength=K * K).reshape(K, K)
+    numbers = linear_sum_assignment(-shared)[1]
+    return np.asarray(numbers[labels], dtype=np.int64)
+
+
+def differ(first: NDArray[np.int64], second: NDArray[np.int64], K: int) -> float:
+    """Return the share of samples in which two labellings (T,) in 0..K-1 differ, numbered as alike as possible.
+
+    >>> differ(np.array([0, 0, 1, 1]), np.array([1, 1, 1, 0]), 2)
+    0.25
+    """
+    return float(np.mean(matched(first, second, K) != second))

@@ -36,7 +36,7 @@ class Labelling:
     probabilities: NDArray[np.float64] | None = None
 
     def facts(self) -> ScopeFacts:
-        """Return its part of ``diagnostics.json``."""
+        """Return what ``diagnostics.json`` says of this labelling."""
         u = self.decoded.memberships
         return ScopeFacts(
             **collapse.marks(self.cause),

@@ -24,7 +24,7 @@ COMPETING = "two answers compete"
 """How a warning begins that another answer is supported almost equally."""
 
 OTHER_SEED = f"{COMPETING}: another seed"
-"""How it begins if that is the answer of a seed that was only tried."""
+"""How this warning begins if the other answer is that of a seed whose result was not stored."""
 
 
 def doubts(

@@ -358,8 +358,8 @@ def deviation_facts(
 ) -> list[DeviationFacts]:
     """Return the facts of deviations, the most surprising first and doubtful ones last.
 
-    ``recordings`` are the segments of the videos that count, and all of them. If a missing key step is among either,
-    which orders may list, it is missing only perhaps. Otherwise, if it is due at the start or the end of a video, it
+    ``recordings`` hold all segments of the videos, and those that count. If a key step has a segment in either, orders
+    may list it, so it is missing only perhaps. Otherwise, if it is due at the start or the end of a video, it
     may have been done outside the recording. Without a sureness, what ``annotated`` videos show is sure, and the rest
     is told with "perhaps".
     """

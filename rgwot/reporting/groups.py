@@ -53,7 +53,7 @@ def read_group_table(path: Path) -> pd.DataFrame:
 
 
 def sizes(table: pd.DataFrame) -> dict[str, int]:
-    """Return the number of videos of each group."""
+    """Return the number of videos in each group."""
     share = table[(table["measure"] == "share") & (table["group_a"] == "")].iloc[0]
     return {name.removeprefix("n_"): int(share[name]) for name in map(str, table) if name.startswith("n_")}
 

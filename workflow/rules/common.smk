@@ -65,7 +65,10 @@ def asked(function):
 
 
 def own_batch(function):
-    """The same for a batch, if its part of the index is none of another study, which Snakemake would take for its own."""
+    """`asked` for a batch of videos. Features that another study made are refused unless they fit.
+
+    Snakemake would take them for its own.
+    """
 
     def files(wildcards):
         part = IOFile("results/features/{dataset}/{task}/index.{part}.csv".format(**wildcards))
