@@ -7,7 +7,7 @@ chunks for any length of the video.
 
 The unfinished store is next to the output, under a name that depends on the settings and on the source, with
 a file that marks each finished chunk. After a job was killed, the next one continues there; the finished store
-is renamed into place.
+is renamed into place. A lock, which the system releases when the process ends, keeps a second job away meanwhile.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -30,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import torch
 from dask.threaded import get
+from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from rgwot import __version__
@@ -69,7 +71,7 @@ class _Chunk:
 
 
 class Extraction:
-    """The extraction of a video, which continues an interrupted run.
+    """The extraction of a video, which continues an interrupted run; to be closed.
 
     ``attributes`` record settings and source, and also determine the name of the unfinished store. The ``backbone``
     must be on its device already.
@@ -92,6 +94,11 @@ class Extraction:
         # Without the time of the last change: a source that was only copied or touched is still the same.
         key = {name: value for name, value in self._attributes.items() if name != "source_mtime_ns"}
         self._folder = _side_folder(output, key)
+        self._lock = FileLock(self._folder / "lock")
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise RgwotError(_busy(output)) from None
         shape = backbone.frame_shape(settings.size)
         self._store = StoreWriter(
             self._folder / f"store{STORE}", self._times, shape[1:], settings.codec, shape[0], backbone.entry.layer
@@ -133,9 +140,8 @@ class Extraction:
         """
         marks = [self._finished(number) for number in self._chunks]
         if not all(marks):
-            raise RgwotError(
-                f"{self._output}: another process extracts the same video; run the command again when it has finished"
-            )
+            # A job with other settings has removed the folder.
+            raise RgwotError(_busy(self._output))
         frames = sum(mark["frames"] for mark in marks)
         lost_s = (len(self._times) - frames) / self._settings.fps
         status, reason = "ok", ""
@@ -160,10 +166,13 @@ class Extraction:
             },
         )
         store = self._folder / f"store{STORE}"
-        # This raises an error if another process has moved the store meanwhile.
         open_store(store)
         move(store, self._output)
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Let another job extract the video."""
+        self._lock.release()
 
     def _graph(self, chunks: Sequence[int]) -> dict[tuple[str, int], object]:
         """Return a chain decode, map, write per chunk, with dependencies between chunks where order matters."""
@@ -234,6 +243,10 @@ def conv4c(backbone: Backbone, frames: NDArray[np.uint8], batch: int) -> Callabl
         return maps.numpy()
 
     return finished
+
+
+def _busy(output: Path) -> str:
+    return f"{output}: another process extracts the same video; run the command again when it has finished"
 
 
 def side_folders(output: Path) -> list[Path]:
@@ -315,9 +328,9 @@ def extract(
             if doubt := repeated_frames(info, settings.fps):
                 log.warning("%s: %s", video, doubt)
             facts = {**attributes, **source_facts(video)}
-            job = Extraction(video, output, info, settings, facts, network_used.to(target))
-            job.run()
-            job.finish(on_bad_video)
+            with closing(Extraction(video, output, info, settings, facts, network_used.to(target))) as job:
+                job.run()
+                job.finish(on_bad_video)
         except VideoError as error:
             if on_bad_video == "fail":
                 raise

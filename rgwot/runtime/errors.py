@@ -65,6 +65,7 @@ EXTRAS = {
     "av": "video",
     "dask": "video",
     "decord": "video",
+    "filelock": "video",
     "h5py": "video",
     "jinja2": "page",
     "matplotlib": "page",

@@ -14,7 +14,7 @@ from scripted import READING, script_command
 from videos import write_video
 
 from rgwot.embedding.settings import TrainedEncoder
-from rgwot.features.extract import extract
+from rgwot.features.extract import Extraction, extract
 from rgwot.features.settings import FeatureSettings
 from rgwot.features.store import StoreWriter, open_store
 from rgwot.runtime.errors import RgwotError
@@ -73,7 +73,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.long
 def test_extraction(tmp_path: Path) -> None:
     video = write_video(tmp_path / "a.mp4", 150)
-    # One makes it; the other may find that its unfinished store is gone, and says so.
+    # One makes it; the other finds it locked, and says so, unless it begins when the first has ended.
     assert 0 in both(extraction(tmp_path, tmp_path / "twice/a.zarr", video))
     extract(video, tmp_path / "alone/a.zarr", FeatureSettings(**FEATURES["features"]), device="cpu")
     store = open_store(tmp_path / "twice/a.zarr")
@@ -81,6 +81,23 @@ def test_extraction(tmp_path: Path) -> None:
     np.testing.assert_array_equal(store.read(), open_store(tmp_path / "alone/a.zarr").read())
     extract(video, tmp_path / "twice/a.zarr", FeatureSettings(**FEATURES["features"]), device="cpu")
     np.testing.assert_array_equal(store.read(), open_store(tmp_path / "twice/a.zarr").read())
+
+
+def test_a_second_extraction_is_refused_while_the_first_is_at_work(tmp_path: Path) -> None:
+    video, output, run = write_video(tmp_path / "a.mp4", 30), tmp_path / "a.zarr", Extraction.run
+
+    def twice(job: Extraction) -> None:
+        with pytest.raises(
+            RgwotError, match=r"a\.zarr: another process extracts the same video; run the command again"
+        ):
+            extract(video, output, FeatureSettings(**FEATURES["features"]), device="cpu")
+        run(job)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Extraction, "run", twice)
+        extract(video, output, FeatureSettings(**FEATURES["features"]), device="cpu")
+    assert len(open_store(output)) == 30
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.mp4", "a.zarr"]
 
 
 def test_training(tmp_path: Path) -> None:
