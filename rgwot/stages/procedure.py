@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from rgwot.columns import DEVIATION_COLUMNS, OCCURRENCE_COLUMNS
-from rgwot.datasets.annotation_formats import records
+from rgwot.datasets.annotation_tables import records
 from rgwot.paths import DEVIATIONS, PROCEDURE, name_of
 from rgwot.procedure.expected import ExpectedStep, parse_expected
 from rgwot.procedure.graphs import Edges, Step, restricted
