@@ -232,7 +232,11 @@ class Experiments:
         text = self.method(method)
         family = family_of(text)
         keys = _keys(text, family.embedding, split_id(text)[1])
-        return {**defaults(), **flatten(merged(*self._layers(dataset))), **family.sets, **keys}
+        return {**defaults(), **self.written(dataset), **family.sets, **keys}
+
+    def written(self, dataset: str) -> dict[str, object]:
+        """Return what the configuration says for a dataset, by dotted key."""
+        return flatten(merged(*self._layers(dataset)))
 
     def _layers(self, dataset: str) -> tuple[Blocks, Blocks]:
         entry = self.config.datasets.get(dataset)

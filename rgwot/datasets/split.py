@@ -17,6 +17,7 @@ from itertools import accumulate
 import numpy as np
 
 from rgwot.datasets.names import stem_of
+from rgwot.embedding.settings import SplitSettings
 from rgwot.runtime.errors import RgwotError
 
 #: Alignment needs at least two videos, scoring at least one.
@@ -63,6 +64,19 @@ def split_videos(subjects: Mapping[str, str], fraction: float, seed: int) -> tup
         )
     out = set(ranked[: int(np.abs(counts - fraction * len(subjects)).argmin()) + 1])
     return tuple(sorted(video for video, subject in subjects.items() if subject in out))
+
+
+def held_out(data: SplitSettings, videos: Iterable[str], subjects: Mapping[str, str], task: str) -> tuple[str, ...]:
+    """Return the videos that these settings hold out; a video that is not in ``subjects`` is its own subject.
+
+    Raises RgwotError, with the name of the ``task``, as `split_videos`.
+    """
+    if data.split == "all":
+        return ()
+    try:
+        return split_videos({video: subjects.get(video, video) for video in videos}, data.holdout, data.split_seed)
+    except RgwotError as error:
+        raise RgwotError(f"{task}: {error}") from None
 
 
 def _counted(number: int, what: str) -> str:

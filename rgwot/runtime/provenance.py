@@ -64,6 +64,19 @@ def recorded_settings(output: Path) -> dict[str, dict[str, object]]:
         return {}
 
 
+def folder_number() -> int:
+    """Return the inode of the current folder, which unlike its path is the same on all machines of a cluster."""
+    return os.stat(".").st_ino
+
+
+def made_here(output: Path) -> bool:
+    """Return whether the record of an output says that it was made in the current folder."""
+    try:
+        return bool(json.loads(record_path(output).read_text(encoding="utf-8"))["folder"] == folder_number())
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return False
+
+
 def unedited(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file of key steps; raise RgwotError if the record beside it has another SHA-256."""
     file = Path(path)
@@ -71,7 +84,8 @@ def unedited(path: str | os.PathLike[str]) -> Path:
     if written is not None and file.is_file() and written != sha256(file):
         raise RgwotError(
             f"{file}: changed since it was written, expected SHA-256 {written[:12]}; to correct key steps, save the "
-            f"rows of a video as its annotation beside the video (VIDEO.csv: start_s,end_s,label), and {remake(file)}"
+            "rows of a video as its annotation beside the video (VIDEO.csv: start_s,end_s,label), remove the file, and "
+            f"{remake(file).removeprefix('remove it and ')}"
         )
     return file
 

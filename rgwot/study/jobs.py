@@ -9,12 +9,12 @@ from itertools import chain
 from pathlib import Path
 
 from rgwot import paths
-from rgwot.blocks import Blocks, flatten
+from rgwot.blocks import Blocks, flatten, nested
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import decoder_of, replaced_settings, split_id
-from rgwot.config.settings import defaults, merged, owners, without_execution
+from rgwot.config.settings import EXECUTION, defaults, merged, owners, without_execution
 from rgwot.datasets import registry
-from rgwot.datasets.split import split_videos, subjects_of
+from rgwot.datasets.split import subjects_of
 from rgwot.datasets.video_table import read_video_table, subjects_in
 from rgwot.embedding.settings import SplitSettings, TrainedEncoder
 from rgwot.evaluation import EvaluationSettings
@@ -24,7 +24,7 @@ from rgwot.keysteps.settings import ANNOTATED, Decoder, Labelled, Numbered, reso
 from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.gpus import gpu_there
-from rgwot.runtime.provenance import recorded_settings
+from rgwot.runtime.provenance import made_here, recorded_settings
 from rgwot.study.datasets import (
     annotated_steps,
     annotated_videos,
@@ -37,6 +37,7 @@ from rgwot.study.datasets import (
     scored_videos,
     source_file,
     video_table,
+    videos,
 )
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study, Task
@@ -72,14 +73,25 @@ def settings_behind(
 
     Those of earlier stages are among them, because Snakemake checks only the job that makes a file: if a training
     fails after a change, the old scores would otherwise seem up to date. Settings that do not affect results
-    (`rgwot.config.settings.EXECUTION`) are left out.
+    (`rgwot.config.settings.EXECUTION`) are left out. If whole subjects are held out, the block ``subjects`` has
+    those of videos.
     """
-    layers: list[Blocks] = [task.study.experiments.embedding(method, task.dataset).by_block()]
+    embedding = task.study.experiments.embedding(method, task.dataset)
+    layers: list[Blocks] = [embedding.by_block()]
+    if of_video := subjects(task, embedding.data):
+        layers.append({"subjects": of_video})
     if decoder is not None:
         layers.append(decoder_for(task, method, decoder).by_block())
     if scored or (decoder is not None and decoder_of(decoder).TRIVIAL):
         layers.append(task.study.experiments.common(EvaluationSettings, task.dataset).by_block())
     return without_execution(merged(*layers))
+
+
+def execution(study: Study, dataset: str = "") -> str:
+    """Return how jobs of a dataset run, as JSON: device, extensions, and settings that change no result."""
+    written = study.experiments.written(dataset)
+    settings = nested({key: written[key] for key in EXECUTION if key in written})
+    return json.dumps({"device": study.config.device, "extensions": study.config.extensions, "settings": settings})
 
 
 def replaced(study: Study, files: Iterable[Path]) -> list[str]:
@@ -143,15 +155,17 @@ def feature_settings(task: Task) -> dict[str, object]:
 
 
 def check_features_of_others(task: Task, part: str) -> None:
-    """Check features in ``results`` that Snakemake has not made in this folder, as those that two studies share.
+    """Check features in ``results`` that a run in another folder has made, as those that two studies share.
 
-    Snakemake compares files and settings only with those of its own runs.
+    Snakemake compares files and settings only with those of its runs in this folder.
 
     Raises RgwotError if a part of an index is of other videos, or was made with other settings.
     """
     from rgwot.features.store import is_made_from, open_store
 
     index = paths.at(paths.INDEX_PART, dataset=task.dataset, task=task.name, part=part)
+    if not index.is_file() or made_here(index):
+        return
     chosen, there = batch(task, part), [row["video"] for row in read_index(index)]
     sources = {video: source_file(task, video) for video in chosen}
     now = flatten(json.loads(json.dumps(feature_settings(task), default=str)))
@@ -179,26 +193,18 @@ def check_features_of_others(task: Task, part: str) -> None:
     raise RgwotError(f"{index}: was not made by this study: {why}; {cure}")
 
 
-def held_out(task: Task, data: SplitSettings, videos: Iterable[str]) -> tuple[str, ...]:
-    """Return the held-out videos of a task, which a method with this split must not see before they are scored.
+def subjects(task: Task, data: SplitSettings) -> dict[str, str]:
+    """Return the subject of each video of a task that has one, by its name or the table of videos, to split by.
 
-    Raises RgwotError if the task has too few videos to hold some out.
+    Nothing is returned if no split goes by subjects. Raises RgwotError for a video with two subjects.
     """
-    if data.split == "all":
-        return ()
-    entry = task.study.config.datasets.get(task.dataset)
-    subset = (entry and entry.subset) or task.dataset
-    facts_of_task = registry.facts(subset, task.name) if data.split_by == "subject" else None
-    videos = list(videos)
-    subjects = subjects_of(videos, facts_of_task.pattern if facts_of_task else None)
-    path = video_table(task) if data.split_by == "subject" else None
+    if data.split == "all" or data.split_by == "video":
+        return {}
+    facts, names, path = registry.facts(task.entry.subset or task.dataset, task.name), videos(task), video_table(task)
+    of_video = subjects_of(names, facts.pattern if facts else None)
     if path is not None:
-        # What the table of videos says wins over their names.
-        subjects |= subjects_in(read_video_table(path), path, videos, task.name)
-    try:
-        return split_videos(subjects, data.holdout, data.split_seed)
-    except RgwotError as error:
-        raise RgwotError(f"{task}: {error}") from None
+        of_video |= subjects_in(read_video_table(path), path, names, task.name)
+    return {video: subject for video, subject in of_video.items() if subject != video}
 
 
 def settings_of_scoring(task: Task, method: str, decoder: str) -> dict[str, dict[str, object]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from rgwot import paths
 from rgwot.config.experiments import decoder_of, family_of
+from rgwot.config.methods import method_pattern
 from rgwot.keysteps.settings import LABELLED
 from rgwot.paths import Run
 from rgwot.runtime.errors import RgwotError
@@ -173,21 +175,27 @@ def key_step_tables(study: Study) -> list[str]:
     ]
 
 
-def trainings_to_come(study: Study) -> list[tuple[str, str]]:
-    """Return method and dataset of each training for the pages of ``page.datasets`` that has no model yet."""
-    models: dict[Path, tuple[str, str]] = {}
-    # A run of other results tells nothing of what is wrong with these.
+def trainings_to_come(study: Study, words: Iterable[str] = ()) -> list[tuple[str, str]]:
+    """Return method and dataset of each training that has no model yet.
+
+    If ``words`` have paths of results by trained methods, these are meant, otherwise the pages of ``page.datasets``.
+    """
+    trained = method_pattern(lambda family: family.trained)
+    pattern = re.compile(rf"{paths.RESULTS}/.+/({trained})/(?:[^/]+/)?([^/]+)/([^/]+)/seed([0-9]+)(?:[./]|$)")
+    runs = [
+        (Task(study, dataset, task), Run(method, "", int(seed)))
+        for method, dataset, task, seed in (match.groups() for match in map(pattern.match, words) if match)
+    ]
+    # A run of other results tells nothing of what is wrong with the pages.
     with suppress(RgwotError, OSError):
-        for task in page_tasks(study):
-            for run in _page_runs(task, study.config.seeds):
-                if family_of(run.method).trained and not (model := task.tree.at(paths.MODEL, run)).exists():
-                    models[model] = run.method, task.dataset
-    return list(models.values())
+        runs = runs or [(task, run) for task in page_tasks(study) for run in _page_runs(task, study.config.seeds)]
+    models = {task.tree.at(paths.MODEL, run): (run.method, task.dataset) for task, run in runs}
+    return [told for model, told in models.items() if family_of(told[0]).trained and not model.exists()]
 
 
-def notes(study: Study) -> list[str]:
-    """Return what to tell before the first job: settings that methods replace, and hours of training for pages."""
-    trainings = long_trainings(study, trainings_to_come(study))
+def notes(study: Study, words: Iterable[str] = ()) -> list[str]:
+    """Return what to tell before the first job: settings that methods replace, and hours of `trainings_to_come`."""
+    trainings = long_trainings(study, trainings_to_come(study, words))
     return [*replaced(study, [Path("config.yaml")]), *([trainings] if trainings else [])]
 
 

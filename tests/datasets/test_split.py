@@ -10,10 +10,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rgwot.datasets import registry
-from rgwot.datasets.split import split_videos, subjects_of
+from rgwot.datasets.split import held_out, split_videos, subjects_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import videos
-from rgwot.study.jobs import held_out
+from rgwot.study.jobs import subjects
 from rgwot.study.refusals import check_result
 from rgwot.study.study import Study, Task
 
@@ -135,7 +135,8 @@ def egtea(tmp_path: Path) -> Study:
 def test_a_study_holds_out_subjects_and_the_same_for_every_method(egtea: Study) -> None:
     def held_in(dataset: str, task: str, method: str) -> tuple[str, ...]:
         data = egtea.experiments.embedding(method, dataset).data
-        return held_out(Task(egtea, dataset, task), data, videos(Task(egtea, dataset, task)))
+        of_task = Task(egtea, dataset, task)
+        return held_out(data, videos(of_task), subjects(of_task, data), str(of_task))
 
     held = held_in("egtea_gaze", "Pizza", "rgwot@data.split=holdout")
     assert len(held) == 4

@@ -161,10 +161,10 @@ class AnyTable:
         """Raise RgwotError if the file of reported numbers lacks one that the table shows."""
 
     def spelt(self, study: Study) -> AnyTable:
-        """Return the table with canonical ids of experiments; raise RgwotError for an unknown one."""
+        """Return the table with what it takes from a study, as canonical ids; raise RgwotError for an unknown id."""
         return self
 
-    def content(self, study: Study, row: str | None = None) -> str:
+    def content(self, row: str | None = None) -> str:
         """Return the definition of the table, or of a row, as text; if it changes, the file is outdated."""
         return repr(self.alone(row))
 
