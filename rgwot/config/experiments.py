@@ -166,16 +166,17 @@ class Experiments:
     def _method(self, text: str) -> str:
         """Return the canonical spelling of a method id."""
         family, (base, written) = family_of(text), split_id(text)
-        keys = _keys(text, family.embedding, written)
-        meant, plain = self._embeddings(family, keys, f"experiment {text!r}"), self._embeddings(family)
+        keys, kind = _keys(text, family.embedding, written), family.embedding
+        meant = self._models(kind, f"experiment {text!r}", family.sets, keys)
+        plain = self._models(kind, base, family.sets)
         _refuse_unknown(text, meant[0], keys)
         _refuse_unused_split(text, keys, plain)
         # Settings that a family has by name have its name: rgwot@beta=0 is vaot.
         spellings = [(base, _needed(keys, meant, plain))]
         for other in FAMILIES.values():
-            if other.embedding is family.embedding and _of_decoders(other) == _of_decoders(family):
-                fewer = _needed(keys, meant, self._embeddings(other))
-                if self._embeddings(other, fewer) == meant:
+            if other.embedding is kind and _of_decoders(other) == _of_decoders(family):
+                fewer = _needed(keys, meant, self._models(kind, other.name, other.sets))
+                if self._models(kind, other.name, other.sets, fewer) == meant:
                     spellings.append((other.name, fewer))
         name, needed = min(spellings, key=lambda spelling: len(spelling[1]))
         return _spelt(name, meant[0], needed)
@@ -193,21 +194,15 @@ class Experiments:
                 f"decoder {text!r}: {kind.NAME} does not learn from annotated videos; expected {meant_text!r}"
             )
         keys = _keys(text, kind, split_id(text)[1])
-        layers = [
-            merged(self.config.blocks, change, nested(family.sets), nested(kind.SETS)) for change in self._changes
-        ]
-        plain = [kind.of(layer) for layer in layers]
-        meant = [kind.of(merged(layer, nested(keys)), f"experiment {text!r}") for layer in layers]
+        plain = self._models(kind, text, family.sets, kind.SETS)
+        meant = self._models(kind, f"experiment {text!r}", family.sets, kind.SETS, keys)
         _refuse_unknown(text, meant[0], keys)
         return _spelt(kind.NAME, meant[0], _needed(keys, meant, plain))
 
-    def _embeddings(self, family: Family, keys: Mapping[str, object] | None = None, where: str = "") -> list[Embedding]:
-        """Return the embedding of a family for each of the different changes that datasets make."""
-        layers = (self.config.blocks, nested(family.sets), nested(keys or {}))
-        return [
-            family.embedding.of(merged(layers[0], change, *layers[1:]), where or family.name)
-            for change in self._changes
-        ]
+    def _models(self, kind: type[Settings], where: str, *dotted: Mapping[str, object]) -> list[Settings]:
+        """Return the model with further keys, for each of the different changes that datasets make."""
+        layers = list(map(nested, dotted))
+        return [kind.of(merged(self.config.blocks, change, *layers), where) for change in self._changes]
 
     def _embedding(self, method: str, dataset: str) -> Embedding:
         """Return the embedding of a method on a dataset."""

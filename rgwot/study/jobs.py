@@ -13,7 +13,6 @@ from rgwot.blocks import Blocks, flatten, nested
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import decoder_of, replaced_settings, split_id
 from rgwot.config.settings import EXECUTION, defaults, merged, owners, without_execution
-from rgwot.datasets import registry
 from rgwot.datasets.split import subjects_of
 from rgwot.datasets.video_table import read_video_table, subjects_in
 from rgwot.embedding.settings import SplitSettings, TrainedEncoder
@@ -31,9 +30,8 @@ from rgwot.study.datasets import (
     annotations_of,
     batch,
     footage_of,
-    import_settings,
+    import_form,
     plain_path,
-    reading,
     scored_videos,
     source_file,
     video_table,
@@ -148,10 +146,14 @@ def long_trainings(study: Study, trainings: Sequence[tuple[str, str]]) -> str:
 
 def feature_settings(task: Task) -> dict[str, object]:
     """Return the settings that make features of a dataset outdated if they change: of their import or extraction."""
-    if task.entry.imported:
-        return import_settings(task.study, task.dataset)
+    rate, form = task.entry.frames_fps, import_form(task.entry)
+    # The rate of stored frames is None if the files state it.
+    frames_fps = None if rate in (None, "file") else str(rate)
+    reading = {"frames_fps": frames_fps, "on_bad_video": task.study.config.on_bad_video}
+    if form is not None:
+        return {"form": form, "reading": reading}
     features = without_execution(task.study.experiments.common(FeatureSettings, task.dataset).by_block())
-    return {**features, "reading": reading(task.study, task.dataset)}
+    return {**features, "reading": reading}
 
 
 def check_features_of_others(task: Task, part: str) -> None:
@@ -200,16 +202,11 @@ def subjects(task: Task, data: SplitSettings) -> dict[str, str]:
     """
     if data.split == "all" or data.split_by == "video":
         return {}
-    facts, names, path = registry.facts(task.entry.subset or task.dataset, task.name), videos(task), video_table(task)
-    of_video = subjects_of(names, facts.pattern if facts else None)
+    names, path = videos(task), video_table(task)
+    of_video = subjects_of(names, task.facts.pattern if task.facts else None)
     if path is not None:
         of_video |= subjects_in(read_video_table(path), path, names, task.name)
     return {video: subject for video, subject in of_video.items() if subject != video}
-
-
-def settings_of_scoring(task: Task, method: str, decoder: str) -> dict[str, dict[str, object]]:
-    """Return the `settings_behind` a result and those of its scoring."""
-    return settings_behind(task, method, decoder, scored=True)
 
 
 def reads_annotations(decoder: str) -> bool:

@@ -20,8 +20,6 @@ from rgwot.study.jobs import learns_from_labels, long_trainings, replaced, score
 from rgwot.study.refusals import check_rule, check_task
 from rgwot.study.study import Study, Task
 
-RESULTS_FOLDER = Path(paths.RESULTS)
-
 
 @cache
 def page_runs(task: Task) -> tuple[Run, ...]:

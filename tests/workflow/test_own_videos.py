@@ -12,9 +12,9 @@ import pytest
 from checkouts import Checkout
 from videos import write_scene
 
-from rgwot.config.configuration import SynthSettings
 from rgwot.stages.procedure import read_procedure
 from rgwot.synthetic.appearance import task_look
+from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.timelines import plan
 from rgwot.synthetic.videos import Scene
 

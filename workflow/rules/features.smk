@@ -78,7 +78,7 @@ rule import_features:
     params:
         videos=asked(datasets.import_paths),
         sources=stamped(datasets.import_files),
-        settings=asked(datasets.import_settings),
+        settings=asked(jobs.feature_settings),
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
     script:
