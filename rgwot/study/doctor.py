@@ -390,12 +390,12 @@ def _of_task(
 
 def _of_features(task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:
     """Yield findings on the features of a task: different sizes, and unusual values."""
-    measured = {video.entry.path: video.features for video in _measured(videos) if video.features is not None}
-    for file, fault in unlike([(Path(path), _size(facts), facts.columns) for path, facts in measured.items()]):
+    measured = {video.entry.path: (video.features, video.values) for video in videos if video.features is not None}
+    for file, fault in unlike([(Path(path), _size(facts), facts.columns) for path, (facts, _) in measured.items()]):
         yield Finding("error", "features", fault, task, file.as_posix())
-    known = {path: video.values for path, video in zip(measured, _measured(videos), strict=True) if video.values}
-    times = {path: measured[path].times for path in known}
-    columns = next((facts.columns.split("\n") for facts in measured.values() if facts.columns), [])
+    known = {path: values for path, (_, values) in measured.items() if values}
+    times = {path: measured[path][0].times for path in known}
+    columns = next((facts.columns.split("\n") for facts, _ in measured.values() if facts.columns), [])
     for path, lines in unusual(known, times, columns).items():
         for line in lines:
             yield Finding("warning", "values", line, task, path or None)
@@ -429,10 +429,6 @@ def _of_annotations(
         seconds = sum(annotation.overlap_s for annotation in annotated)
         line = f"{overlaps} segments overlap, for {seconds:.1f} s in total; the later row of a file is used there"
         yield Finding("note", "overlap", line, task)
-
-
-def _measured(videos: Sequence[VideoReport]) -> list[VideoReport]:
-    return [video for video in videos if video.features is not None]
 
 
 def _size(facts: FileFacts) -> str:

@@ -20,7 +20,7 @@ from rgwot.evaluation import EvaluationSettings
 from rgwot.features import read_index
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.keysteps.settings import ANNOTATED, Decoder, Labelled, Numbered, resolved_K
-from rgwot.paths import STORE
+from rgwot.paths import STORE, Run
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.gpus import gpu_there
 from rgwot.runtime.provenance import made_here, recorded_settings
@@ -220,9 +220,9 @@ def learns_from_labels(decoder: str) -> bool:
 
 
 @cache
-def teachers(task: Task, method: str, decoder: str) -> int:
+def teachers(task: Task, run: Run) -> int:
     """Return the number of annotated videos that a result learns from; RgwotError if a decoder lacks some."""
-    labelled = task.study.experiments.decoding(method, decoder, task.dataset)
+    labelled = task.study.experiments.decoding(run.method, run.decoder, task.dataset)
     if not isinstance(labelled, Labelled):
         return 0
     try:
@@ -231,19 +231,19 @@ def teachers(task: Task, method: str, decoder: str) -> int:
         raise RgwotError(f"{task}: {error}") from None
 
 
-def teaching(task: Task, method: str, decoder: str) -> list[str]:
+def teaching(task: Task, run: Run) -> list[str]:
     """Return the annotations that a decoding learns from, if any; RgwotError as from `teachers`."""
-    return [annotations_of(task)] if teachers(task, method, decoder) else []
+    return [annotations_of(task)] if teachers(task, run) else []
 
 
-def scored(task: Task, method: str, decoder: str) -> bool:
+def scored(task: Task, run: Run) -> bool:
     """Return whether a task has an annotated video from which a result did not learn."""
-    teaching_videos = teachers(task, method, decoder)
+    teaching_videos = teachers(task, run)
     # Reading annotations is left out where all of them teach.
     return len(annotated_videos(task)) > teaching_videos and len(scored_videos(task)) > teaching_videos
 
 
-def scoring(task: Task, method: str, decoder: str) -> str:
+def scoring(task: Task, run: Run) -> str:
     """Return the annotations for scoring a result; raise RgwotError if there are none."""
     annotations = annotations_of(task)
     if not scored_videos(task):
@@ -251,9 +251,9 @@ def scoring(task: Task, method: str, decoder: str) -> str:
             f"{task}: annotations are marks or label videos in part, so nothing can be scored; expected a "
             "video with segments throughout; annotate one"
         )
-    if not scored(task, method, decoder):
+    if not scored(task, run):
         raise RgwotError(
-            f"{task}: {method}/{decoder} learns from all annotated videos, so none is left to score; "
+            f"{task}: {run.method}/{run.decoder} learns from all annotated videos, so none is left to score; "
             "expected one that does not teach, as with labelled@n=1 and two annotated videos or more"
         )
     return annotations

@@ -60,12 +60,12 @@ def _runs_of(task: Task, key: str, methods: Sequence[str], seeds: Sequence[int])
             decoder = task.study.experiments.decoder(decoder, method)
         except RgwotError as error:
             raise RgwotError(f"{key}: {text!r}: {error}") from None
-        if (_trivial(decoder) or learns_from_labels(decoder)) and not annotated(task):
+        if (decoder_of(decoder).TRIVIAL or learns_from_labels(decoder)) and not annotated(task):
             continue
         check_task(task, method)
         runs |= dict.fromkeys(Run(method, decoder, seed) for seed in seeds)
     taught = [run for run in runs if learns_from_labels(run.decoder)]
-    first = next((run for run in runs if not _trivial(run.decoder)), None)
+    first = next((run for run in runs if not decoder_of(run.decoder).TRIVIAL), None)
     if first is not None and not taught and _leaves_something_to_learn(task):
         taught = [replace(first, decoder=LABELLED)]
     return tuple(dict.fromkeys([*taught, *runs]))
@@ -93,12 +93,12 @@ def page_files(task: Task) -> list[str]:
     )
     for run in page_runs(task):
         files |= dict.fromkeys(tree.at(template, run) for template in paths.KEYSTEPS)
-        if scored(task, run.method, run.decoder):
+        if scored(task, run):
             files[tree.at(paths.SCORES, run)] = None
         if family_of(run.method).trained:
             files[tree.at(paths.HISTORY, run)] = None
         # A detailed view takes a while, so only the first seed has one.
-        if not _trivial(run.decoder) and run.seed == task.study.config.seeds[0]:
+        if not decoder_of(run.decoder).TRIVIAL and run.seed == task.study.config.seeds[0]:
             files[tree.at(paths.VIEW, run)] = None
             if column is not None:
                 files[paths.at(paths.GROUPS, column=column, dataset=task.dataset, task=task.name, **asdict(run))] = None
@@ -108,7 +108,7 @@ def page_files(task: Task) -> list[str]:
 def bars(task: Task, seed: int) -> list[str]:
     """Return the key steps for the bars of a task: of results on its page that look at the videos, with one seed."""
     tree, runs = task.tree, _page_runs(task, (seed,))
-    return [str(tree.at(paths.SEGMENTS, run)) for run in runs if not _trivial(run.decoder)]
+    return [str(tree.at(paths.SEGMENTS, run)) for run in runs if not decoder_of(run.decoder).TRIVIAL]
 
 
 def names_file(task: Task) -> str:
@@ -147,10 +147,10 @@ def page_tasks(study: Study) -> list[Task]:
     return [Task(study, dataset, name) for dataset in study.config.page_datasets for name in tasks(study, dataset)]
 
 
-def model_behind(task: Task, method: str, decoder: str, seed: int) -> list[str]:
+def model_behind(task: Task, run: Run) -> list[str]:
     """Return the model behind a bundle, if any; raise RgwotError for a decoder that cannot label other videos."""
-    check_rule(decoder)
-    return [str(task.tree.at(paths.MODEL, Run(method, decoder, seed)))] if family_of(method).trained else []
+    check_rule(run.decoder)
+    return [str(task.tree.at(paths.MODEL, run))] if family_of(run.method).trained else []
 
 
 def index_pages(study: Study) -> list[str]:
@@ -168,7 +168,7 @@ def key_step_tables(study: Study) -> list[str]:
         str(task.tree.at(template, run))
         for task in page_tasks(study)
         for run in _runs_of(task, "page.methods", study.config.page.methods, study.config.seeds[:1])
-        if not _trivial(run.decoder)
+        if not decoder_of(run.decoder).TRIVIAL
         for template in templates
     ]
 
@@ -200,7 +200,3 @@ def notes(study: Study, words: Iterable[str] = ()) -> list[str]:
 def made_since(time_s: float) -> list[Path]:
     """Return the pages of tasks that were written after a time in seconds."""
     return sorted(page for page in Path(paths.RESULTS, "report").glob("*/*.html") if page.stat().st_mtime >= time_s)
-
-
-def _trivial(decoder: str) -> bool:
-    return decoder_of(decoder).TRIVIAL

@@ -34,9 +34,9 @@ def check_rule(decoder: str) -> None:
         )
 
 
-def check_unedited(task: Task, method: str, decoder: str, seed: int) -> None:
+def check_unedited(task: Task, run: Run) -> None:
     """Raise RgwotError for a result with an edited file of key steps, which a new decoding would overwrite."""
-    folder = task.tree.keysteps(Run(method, decoder, seed))
+    folder = task.tree.keysteps(run)
     written = folder / name_of(DIAGNOSTICS)
     for path in (folder / name_of(file) for file in KEYSTEPS):
         # Diagnostics are written last, so a file that is newer was changed later.
