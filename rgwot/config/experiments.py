@@ -76,11 +76,9 @@ def parsed(text: str) -> Model:
     >>> parsed("graphcut@K=5,pairwise=4") == Graphcut(K=5, pairwise=4), str(Graphcut(K=5, pairwise=4))
     (True, 'graphcut@K=5,pairwise=4')
     """
-    base, written = split_id(text)
-    family = FAMILIES.get(base)
+    family = FAMILIES.get(split_id(text)[0])
     kind: type[Model] = family.embedding if family else decoder_of(text)
-    sets = family.sets if family else kind.SETS
-    keys = _keys(text, kind, written)
+    sets, keys = family.sets if family else kind.SETS, _keys(text, kind)
     model = kind.of(merged(nested(sets), nested(keys)), f"experiment {text!r}")
     _refuse_unknown(text, model, keys)
     return model
@@ -165,14 +163,14 @@ class Experiments:
 
     def _method(self, text: str) -> str:
         """Return the canonical spelling of a method id."""
-        family, (base, written) = family_of(text), split_id(text)
-        keys, kind = _keys(text, family.embedding, written), family.embedding
+        family = family_of(text)
+        kind, keys = family.embedding, _keys(text, family.embedding)
         meant = self._models(kind, f"experiment {text!r}", family.sets, keys)
-        plain = self._models(kind, base, family.sets)
+        plain = self._models(kind, family.name, family.sets)
         _refuse_unknown(text, meant[0], keys)
         _refuse_unused_split(text, keys, plain)
         # Settings that a family has by name have its name: rgwot@beta=0 is vaot.
-        spellings = [(base, _needed(keys, meant, plain))]
+        spellings = [(family.name, _needed(keys, meant, plain))]
         for other in FAMILIES.values():
             if other.embedding is kind and _of_decoders(other) == _of_decoders(family):
                 fewer = _needed(keys, meant, self._models(kind, other.name, other.sets))
@@ -193,7 +191,7 @@ class Experiments:
             raise RgwotError(
                 f"decoder {text!r}: {kind.NAME} does not learn from annotated videos; expected {meant_text!r}"
             )
-        keys = _keys(text, kind, split_id(text)[1])
+        keys = _keys(text, kind)
         plain = self._models(kind, text, family.sets, kind.SETS)
         meant = self._models(kind, f"experiment {text!r}", family.sets, kind.SETS, keys)
         _refuse_unknown(text, meant[0], keys)
@@ -201,41 +199,40 @@ class Experiments:
 
     def _models(self, kind: type[Settings], where: str, *dotted: Mapping[str, object]) -> list[Settings]:
         """Return the model with further keys, for each of the different changes that datasets make."""
-        layers = list(map(nested, dotted))
-        return [kind.of(merged(self.config.blocks, change, *layers), where) for change in self._changes]
+        return [self._model(kind, where, change, *dotted) for change in self._changes]
+
+    def _model(self, kind: type[Settings], where: str, change: Blocks, *dotted: Mapping[str, object]) -> Settings:
+        return kind.of(merged(self.config.blocks, change, *map(nested, dotted)), where)
 
     def _embedding(self, method: str, dataset: str) -> Embedding:
         """Return the embedding of a method on a dataset."""
-        text = self.method(method)
+        text, change = self.method(method), self._change(dataset)
         family = family_of(text)
-        keys = _keys(text, family.embedding, split_id(text)[1])
-        return family.embedding.of(merged(*self._layers(dataset), nested(family.sets), nested(keys)), text)
+        return self._model(family.embedding, text, change, family.sets, _keys(text, family.embedding))
 
     def _decoding(self, method: str, decoder: str, dataset: str) -> Decoder:
         """Return the decoder of an experiment on a dataset."""
         family, text = family_of(self.method(method)), self.decoder(decoder, method)
-        kind = decoder_of(text)
-        sets, keys = (nested(family.sets), nested(kind.SETS)), nested(_keys(text, kind, split_id(text)[1]))
-        return kind.of(merged(*self._layers(dataset), *sets, keys), f"{method}/{text}")
+        kind, change = decoder_of(text), self._change(dataset)
+        return self._model(kind, f"{method}/{text}", change, family.sets, kind.SETS, _keys(text, kind))
 
     def _common(self, kind: type[Settings], dataset: str) -> Settings:
         """Return settings of a dataset that no method and no decoder changes."""
-        return kind.of(merged(*self._layers(dataset)))
+        return self._model(kind, "settings", self._change(dataset))
 
     def values(self, method: str, dataset: str) -> dict[str, Any]:
         """Return the value that a method has for every dotted key, of other methods and of decoders, too."""
         text = self.method(method)
         family = family_of(text)
-        keys = _keys(text, family.embedding, split_id(text)[1])
-        return {**defaults(), **self.written(dataset), **family.sets, **keys}
+        return {**defaults(), **self.written(dataset), **family.sets, **_keys(text, family.embedding)}
 
     def written(self, dataset: str) -> dict[str, object]:
         """Return what the configuration says for a dataset, by dotted key."""
-        return flatten(merged(*self._layers(dataset)))
+        return flatten(merged(self.config.blocks, self._change(dataset)))
 
-    def _layers(self, dataset: str) -> tuple[Blocks, Blocks]:
+    def _change(self, dataset: str) -> Blocks:
         entry = self.config.datasets.get(dataset)
-        return self.config.blocks, entry.settings if entry else {}
+        return entry.settings if entry else {}
 
 
 def _of_decoders(family: Family) -> dict[str, object]:
@@ -244,10 +241,10 @@ def _of_decoders(family: Family) -> dict[str, object]:
     return {key: value for key, value in family.sets.items() if key not in own}
 
 
-def _keys(text: str, kind: type[Model], written: Mapping[str, str]) -> dict[str, object]:
-    """Return the written values by dotted key."""
+def _keys(text: str, kind: type[Model]) -> dict[str, object]:
+    """Return the values of an id by dotted key."""
     values: dict[str, object] = {}
-    for spelling, value in written.items():
+    for spelling, value in split_id(text)[1].items():
         key = kind.full_key(spelling)
         if key in values:
             raise RgwotError(f"experiment {text!r}: {spelling!r} and {kind.short_key(key)!r} are the same key")

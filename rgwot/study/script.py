@@ -116,7 +116,7 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
     listeners.append(note)
     # Snakemake removes the log before each attempt.
     refusal = Path(snakemake.log[0]).with_name(f".{Path(snakemake.log[0]).name}.refusal")
-    if int(getattr(getattr(snakemake, "resources", None), "attempt", 1)) > 1 and refusal.is_file():
+    if snakemake.resources.get("attempt", 1) > 1 and refusal.is_file():
         shutil.copyfile(refusal, snakemake.log[0])
         sys.exit(1)
     refusal.unlink(missing_ok=True)
