@@ -14,16 +14,9 @@ from rgwot.config.extensions import load_extensions
 from rgwot.config.settings import checked, owners
 from rgwot.datasets import registry
 from rgwot.datasets.settings import EITHER, FEATURES_ALONE, LAYOUTS, REMOVED, ImportedFeatures, LayoutOptions
-from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.errors import RgwotError, errors_of, nearest
 from rgwot.runtime.yaml_files import read_yaml
 from rgwot.synthetic.settings import SynthSettings
-
-
-def _checked(content: dict[str, object]) -> dict[str, dict[str, object]]:
-    try:
-        return checked(content)
-    except RgwotError as error:
-        raise ValueError(str(error)) from None
 
 
 class DatasetSettings(LayoutOptions):
@@ -48,7 +41,7 @@ class DatasetSettings(LayoutOptions):
     )
     tasks: tuple[str, ...] | None = Field(None, description="only these tasks; default: all of the dataset")
     synth: SynthSettings | None = Field(None, description="the workflow renders the dataset from these settings")
-    settings: Annotated[dict[str, Any], AfterValidator(_checked)] = Field(
+    settings: Annotated[dict[str, Any], AfterValidator(checked)] = Field(
         {}, description="blocks of this file that differ for this dataset"
     )
 
@@ -198,18 +191,13 @@ def load_config(content: Mapping[str, object], where: str = "config.yaml") -> Co
     """
     # Extensions are loaded before the rest is validated, because they bring methods and settings.
     files = validated(Config, {key: content[key] for key in ("extensions",) if key in content}, where).extensions
-    try:
+    with errors_of(where):
         load_extensions(files)
-    except RgwotError as error:
-        raise RgwotError(f"{where}: {error}") from None
-    known, others = owners(), set(Config.model_fields) - {"blocks"}
-    for name in content:
-        if name not in known and name not in others:
-            raise RgwotError(f"{where}: unknown key {name!r}; {nearest(str(name), [*others, *known])}")
-    try:
+        known, others = owners(), set(Config.model_fields) - {"blocks"}
+        for name in content:
+            if name not in known and name not in others:
+                raise RgwotError(f"unknown key {name!r}; {nearest(str(name), [*others, *known])}")
         blocks = checked({name: keys for name, keys in content.items() if name in known})
-    except RgwotError as error:
-        raise RgwotError(f"{where}: {error}") from None
     return validated(Config, {**{name: content[name] for name in content if name in others}, "blocks": blocks}, where)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from rgwot.datasets.names import stem_of
 from rgwot.embedding.settings import SplitSettings
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, errors_of
 
 #: Alignment needs at least two videos, scoring at least one.
 MIN_TRAIN, MIN_TEST = 2, 1
@@ -73,10 +73,8 @@ def held_out(data: SplitSettings, videos: Iterable[str], subjects: Mapping[str, 
     """
     if data.split == "all":
         return ()
-    try:
+    with errors_of(task):
         return split_videos({video: subjects.get(video, video) for video in videos}, data.holdout, data.split_seed)
-    except RgwotError as error:
-        raise RgwotError(f"{task}: {error}") from None
 
 
 def _counted(number: int, what: str) -> str:

@@ -17,7 +17,7 @@ from rgwot.procedure.interface import Deviation, Procedure, Recording
 from rgwot.procedure.learning import recordings_from_segments
 from rgwot.records import read_deviations, typed_occurrences
 from rgwot.runtime.csv_files import read_csv, typed, write_csv
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, errors_of
 from rgwot.runtime.files import write_json
 from rgwot.runtime.provenance import unedited
 from rgwot.runtime.yaml_files import read_yaml
@@ -41,10 +41,8 @@ def read_procedure(path: str | os.PathLike[str]) -> Procedure:
     content = read_yaml(unedited(path))
     if not isinstance(content, dict):
         raise RgwotError(f"{path}: found {type(content).__name__}, expected an object with nodes and edges")
-    try:
+    with errors_of(path):
         return Procedure.from_json(content)
-    except RgwotError as error:
-        raise RgwotError(f"{path}: {error}") from None
 
 
 def deviation_table(deviations: Sequence[Deviation]) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from rgwot.features import read_index
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.keysteps.settings import ANNOTATED, Decoder, Labelled, Numbered, resolved_K
 from rgwot.paths import STORE, Run
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, errors_of
 from rgwot.runtime.gpus import gpu_there
 from rgwot.runtime.provenance import made_here, recorded_settings
 from rgwot.study.datasets import (
@@ -58,10 +58,8 @@ def decoder_for(task: Task, method: str, decoder: str) -> Decoder:
     rule = task.study.experiments.decoding(method, decoder, task.dataset)
     if not isinstance(rule, Numbered) or isinstance(rule.K, int):
         return rule
-    try:
+    with errors_of(task):
         return rule.model_copy(update={"K": resolved_K(rule.K, annotated_steps(task))})
-    except RgwotError as error:
-        raise RgwotError(f"{task}: {error}") from None
 
 
 def settings_behind(
@@ -105,14 +103,10 @@ def replaced(study: Study, files: Iterable[Path]) -> list[str]:
         **{key: value for key, value in flatten(study.config.blocks).items() if value != shipped_values[key]},
         **flatten({block: content[block] for block in owners() if content.get(block)}),
     }
-    shipped = {name: entry.changed for name, entry in load_config(read_files([DEFAULTS]), "defaults").datasets.items()}
+    shipped = load_config(read_files([DEFAULTS]), "defaults").datasets
     for name, entry in study.config.datasets.items():
-        package_entry = shipped.get(name, {})
-        written |= {
-            key: value
-            for key, value in entry.changed.items()
-            if key not in package_entry or package_entry[key] != value
-        }
+        before = shipped[name].changed.items() if name in shipped else ()
+        written |= {key: value for key, value in entry.changed.items() if (key, value) not in before}
     entries = [entry for name, entry in study.config.datasets.items() if name in study.config.page_datasets]
     methods = chain(study.config.page.methods, *(entry.page_methods or () for entry in entries))
     pairs = (text.partition("/")[::2] for text in methods)
@@ -127,10 +121,8 @@ def long_trainings(study: Study, trainings: Sequence[tuple[str, str]]) -> str:
     """
     hours = 0.0
     for method, dataset in trainings:
-        encoder, features = (
-            study.experiments.embedding(method, dataset),
-            study.experiments.common(FeatureSettings, dataset),
-        )
+        encoder = study.experiments.embedding(method, dataset)
+        features = study.experiments.common(FeatureSettings, dataset)
         if isinstance(encoder, TrainedEncoder) and study.config.dataset(dataset).imported is None:
             network, wide = extractor(features.backbone), encoder.encoder.channels
             share = (network.channels * wide + wide**2) / (1024 * 512 + 512**2)
@@ -225,10 +217,8 @@ def teachers(task: Task, run: Run) -> int:
     labelled = task.study.experiments.decoding(run.method, run.decoder, task.dataset)
     if not isinstance(labelled, Labelled):
         return 0
-    try:
+    with errors_of(task):
         return labelled.teachers(len(annotated_videos(task)))
-    except RgwotError as error:
-        raise RgwotError(f"{task}: {error}") from None
 
 
 def teaching(task: Task, run: Run) -> list[str]:

@@ -14,7 +14,7 @@ from rgwot.config.experiments import decoder_of, family_of
 from rgwot.config.methods import method_pattern
 from rgwot.keysteps.settings import LABELLED
 from rgwot.paths import Run
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, errors_of
 from rgwot.study.datasets import annotated, annotated_videos, dated_path, page_column, scored_videos, tasks, videos
 from rgwot.study.jobs import learns_from_labels, long_trainings, replaced, scored
 from rgwot.study.refusals import check_rule, check_task
@@ -55,11 +55,9 @@ def _runs_of(task: Task, key: str, methods: Sequence[str], seeds: Sequence[int])
     runs: dict[Run, None] = {}
     for text in methods:
         method, _, decoder = text.partition("/")
-        try:
+        with errors_of(f"{key}: {text!r}"):
             method = task.study.experiments.method(method)
             decoder = task.study.experiments.decoder(decoder, method)
-        except RgwotError as error:
-            raise RgwotError(f"{key}: {text!r}: {error}") from None
         if (decoder_of(decoder).TRIVIAL or learns_from_labels(decoder)) and not annotated(task):
             continue
         check_task(task, method)
