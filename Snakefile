@@ -66,20 +66,21 @@ include: "workflow/rules/collect.smk"
 rule all:
     default_target: True
     input:
-        one_line_errors(lambda w: pages.key_step_tables(STUDY)),
+        asked(pages.key_step_tables),
     message:
         "key steps of page.methods are there; `rgwot run first` makes the page, too"
 
 
 onstart:
     note_revision(SNAKEFILE.parent)
-    announce()
+    for line in pages.notes(STUDY):
+        logger.warning(f"note: {line}")
+    folder = Path(os.environ.setdefault(FOLDER_VARIABLE, str(Path(".snakemake/progress").absolute())))
+    for left_over in folder.glob("*.json"):
+        left_over.unlink(missing_ok=True)
+    follow(folder, logger)
 
 
 onsuccess:
-    if PAGES:
-        logger.info(pages_made())
-
-
-# Snakemake calls nothing where there is nothing to do.
-logger.addFilter(in_our_words)
+    for page in pages.made_since(STARTED):
+        logger.info(f"The page: {page.absolute()}")

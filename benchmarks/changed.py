@@ -37,7 +37,7 @@ from threadpoolctl import threadpool_limits
 
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import Experiments
-from rgwot.runtime.files import write_csv
+from rgwot.runtime.csv_files import write_csv
 
 RECORD = RESULTS / "labelled_order.csv"
 FREE, MOVED, SHAM = CHANGES = ("free", "moved", "sham")

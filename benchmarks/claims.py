@@ -23,8 +23,8 @@ from pages import CONFIGS, HOUSE, REPORT, RESULTS, make, options_of, renew, stud
 from rgwot import paths
 from rgwot.records import read_history, read_scores
 from rgwot.reporting.tables.printed import PRINTED_RULE, pipe
+from rgwot.runtime.csv_files import write_csv
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_csv
 from rgwot.study.datasets import tasks
 
 RECORD, PAGE = RESULTS / "claims.csv", REPORT / "claims.md"

@@ -38,7 +38,7 @@ from rgwot.procedure.graphs import edge_scores, mean_distance, needs_of, restric
 from rgwot.procedure.learners import CLEAN, PENALTY, Needs
 from rgwot.procedure.orders import Tally, tally
 from rgwot.records import read_annotations, read_manifest, read_orders, read_segments
-from rgwot.runtime.files import write_csv
+from rgwot.runtime.csv_files import write_csv
 from rgwot.stages.procedure import read_deviation_list
 
 DATA = HOUSE / "benchmarks" / "data"
@@ -526,7 +526,7 @@ def pixel_scores(config: Config, names: Sequence[int], seeds: Sequence[int], ans
 
 def _matching(videos: pd.DataFrame, annotations: pd.DataFrame, segments: pd.DataFrame) -> dict[int, int]:
     """Return the annotated step of every matched key step, by common frames over all videos (macro_task)."""
-    from rgwot.reporting.names import match_to_steps
+    from rgwot.names import match_to_steps
 
     found = match_to_steps(videos, annotations, segments[segments["scope"] == "task"])
     return {key_step: step for key_step, step in found.items() if key_step and step}

@@ -39,7 +39,7 @@ from rgwot.keysteps.labelled import decode_labelled
 from rgwot.keysteps.ordering import generator_for
 from rgwot.keysteps.settings import Labelled, MeanfieldSettings
 from rgwot.keysteps.suggest import suggest
-from rgwot.runtime.files import write_csv
+from rgwot.runtime.csv_files import write_csv
 
 RECORD, PAGE, FIGURE = RESULTS / "labelled.csv", REPORT / "labelled.md", HOUSE / "docs" / "images" / "labelled.svg"
 COLUMNS = ("dataset", "task", "method", "n", "draw", "f1", "background_f1", "cpu_s")

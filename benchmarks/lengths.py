@@ -33,7 +33,7 @@ from rgwot.evaluation.protocols import PROTOCOLS, kept_frames, pooled_matching, 
 from rgwot.keysteps.decode import find_key_steps
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.settings import Decoder, Labelled
-from rgwot.runtime.files import write_csv
+from rgwot.runtime.csv_files import write_csv
 from rgwot.timing import predicted_labels
 
 RECORD = RESULTS / "lengths.csv"

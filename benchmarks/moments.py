@@ -35,7 +35,7 @@ from rgwot.keysteps.labelled import decode_labelled
 from rgwot.keysteps.ordering import generator_for
 from rgwot.keysteps.settings import Labelled, MeanfieldSettings
 from rgwot.keysteps.suggest import suggest_moments
-from rgwot.runtime.files import write_csv
+from rgwot.runtime.csv_files import write_csv
 
 RECORD, PAGE, FIGURE = RESULTS / "moments.csv", REPORT / "moments.md", HOUSE / "docs" / "images" / "moments.svg"
 COLUMNS = ("dataset", "task", "way", "answers", "run", "seconds", "f1")

@@ -41,14 +41,15 @@ from rgwot.config.experiments import Experiments, split_id
 from rgwot.embedding.settings import Embedding, Whitened
 from rgwot.evaluation.protocols import PROTOCOLS, order_distance, score
 from rgwot.features.index import open_stores
-from rgwot.keysteps.extended import choose_share, extended
+from rgwot.keysteps.common_time import choose_share
+from rgwot.keysteps.extended import extended
 from rgwot.keysteps.interface import Frames, directions
 from rgwot.keysteps.meanfield import minimise_energy, segment
 from rgwot.keysteps.ordering import generator_for
 from rgwot.keysteps.settings import Clustering, MeanfieldSettings, resolved_K
 from rgwot.paths import ANNOTATIONS, INDEX, at
 from rgwot.records import read_annotations
-from rgwot.runtime.files import write_csv
+from rgwot.runtime.csv_files import write_csv
 from rgwot.timing import labels_at
 
 RECORD = RESULTS / "recordings.csv"

@@ -27,7 +27,7 @@ from recordings import Task, recorded_options
 import rgwot
 from rgwot.evaluation.metrics import contingency, match
 from rgwot.keysteps.labelled import calibrated
-from rgwot.runtime.files import write_csv
+from rgwot.runtime.csv_files import write_csv
 
 MOST, BINS = 10, 10
 RECORD = RESULTS / "reliability.csv"

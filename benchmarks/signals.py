@@ -3,7 +3,7 @@
 `signal_ordered` resembles wearable sensors on somebody who packs boxes, `signal_repeating` and `signal_rare` the
 kinematics of a surgical robot; `signal_background` is `signal_repeating` with three tenths of background, to judge
 methods that claim to find background. Parameters were set once, by the statistics of the recordings
-(benchmarks/report/answers.md), not by the results of any method. A task is a pure function of its name and a seed.
+(benchmarks/task_statistics.py), not by the results of any method. A task is a pure function of its name and a seed.
 """
 
 from __future__ import annotations

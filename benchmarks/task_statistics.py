@@ -1,4 +1,4 @@
-"""How alike recordings and signal tasks are: the table of statistics in benchmarks/report/answers.md.
+"""How alike recordings and signal tasks are: a table of statistics.
 
 Recordings are in the folder that REAL_RECORDINGS names (`recordings.py`); nothing is said about a single one.
 
@@ -20,7 +20,7 @@ from recordings import SIGNALS, Task, find, rates_of
 from rgwot.embedding.settings import Whitened
 from rgwot.embedding.whitened import condition, fit_whitening, speed, standardise
 from rgwot.evaluation.protocols import kendall_distance, mean_positions
-from rgwot.keysteps.extended import explained_share
+from rgwot.keysteps.common_time import explained_share
 
 Array = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from rgwot.config.experiments import parsed
 from rgwot.evaluation.protocols import PROTOCOLS, score
-from rgwot.keysteps.extended import HINT, with_time
+from rgwot.keysteps.common_time import HINT, with_time
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.meanfield import decode_meanfield
 from rgwot.keysteps.settings import Meanfield

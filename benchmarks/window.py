@@ -4,7 +4,8 @@ Videos of a minute are planted: embeddings of two samples per second near the ve
 annotated; then ten answers about single moments follow, as under *What is this?*, and the annotation of a second video.
 
 Run ``python benchmarks/window.py``. It writes ``benchmarks/results/window.csv``: seconds of the clock, and of the one
-core that is used, which other programs on the machine lengthen less. The page asks for answers once a second.
+core that is used, which other programs on the machine lengthen less. The page asks five times a second for an answer
+that the server works on.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from rgwot.columns import MANIFEST_COLUMNS
 from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.paths import Run
 from rgwot.records import read_annotations
-from rgwot.runtime.files import write_csv
+from rgwot.runtime.csv_files import write_csv
 from rgwot.stages.decode import decode_task, given_of
 from rgwot.stages.embed import write_embedded
 from rgwot.study.study import Study

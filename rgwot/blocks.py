@@ -80,18 +80,18 @@ class Block(BaseModel):
         return validated(cls, values, where)
 
     @classmethod
-    def chosen(cls, blocks: Blocks) -> dict[str, Any]:
+    def chosen(cls, blocks: Blocks) -> dict[str, object]:
         """Return the keys of ``blocks`` that this class or one of its parts has."""
         places = cls.places()
-        values: dict[str, Any] = {name: part.chosen(blocks) for name, part in cls.part_kinds().items()}
+        values: dict[str, object] = {name: part.chosen(blocks) for name, part in cls.part_kinds().items()}
         for block in dict.fromkeys(places.values()):
             values |= {key: value for key, value in blocks.get(block, {}).items() if key in places}
         return values
 
-    def by_block(self) -> dict[str, dict[str, Any]]:
+    def by_block(self) -> dict[str, dict[str, object]]:
         """Return the values of all keys by block."""
         values = self.model_dump(by_alias=True, include=_fields_of(type(self)))
-        found: dict[str, dict[str, Any]] = {}
+        found: dict[str, dict[str, object]] = {}
         for key, block in self.places().items():
             found.setdefault(block, {})[key] = values[key]
         for name in self.part_kinds():
@@ -126,10 +126,10 @@ class Model(Block):
     FUNCTION: ClassVar[FunctionOrPath] = ""
     RESTORE: ClassVar[FunctionOrPath] = ""
     SYMBOLS: ClassVar[Mapping[str, str]] = {}
-    SETS: ClassVar[Mapping[str, Any]] = {}
+    SETS: ClassVar[Mapping[str, object]] = {}
 
     @classmethod
-    def __pydantic_init_subclass__(cls, **more: Any) -> None:
+    def __pydantic_init_subclass__(cls, **more: object) -> None:
         """Give a model that names no block one of its own name."""
         super().__pydantic_init_subclass__(**more)
         if "NAME" in vars(cls) and "BLOCK" not in vars(cls):
@@ -146,7 +146,7 @@ class Model(Block):
         """Call the function for other videos with this model as last argument."""
         return load(type(self).RESTORE)(*given, self, **more)
 
-    def written(self) -> dict[str, Any]:
+    def written(self) -> dict[str, object]:
         """Return the values that were set, by their keys in ids."""
         return {self.short_key(dotted): value for dotted, value in flatten(_set_in(self)).items()}
 
@@ -173,9 +173,9 @@ class Model(Block):
         return cls.SYMBOLS.get(spelling, spelling)
 
 
-def _set_in(settings: Block) -> dict[str, dict[str, Any]]:
+def _set_in(settings: Block) -> dict[str, dict[str, object]]:
     """Return the values that were set, by block and key."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     names = {field.alias or name: name for name, field in type(settings).model_fields.items()}
     whole = settings.by_block()
     for key, block in settings.places().items():
@@ -201,14 +201,14 @@ def load(place: FunctionOrPath) -> Any:
         return getattr(import_module(module), name)
 
 
-def flatten(blocks: Blocks) -> dict[str, Any]:
+def flatten(blocks: Blocks) -> dict[str, object]:
     """Turn blocks into dotted keys: ``{"ot": {"alpha": 0.5}}`` becomes ``{"ot.alpha": 0.5}``."""
     return {f"{block}.{key}": value for block, keys in blocks.items() for key, value in keys.items()}
 
 
-def nested(dotted: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def nested(dotted: Mapping[str, object]) -> dict[str, dict[str, object]]:
     """Nest dotted keys by block; the inverse of `flatten`."""
-    blocks: dict[str, dict[str, Any]] = {}
+    blocks: dict[str, dict[str, object]] = {}
     for name, value in dotted.items():
         block, key = name.split(".", 1)
         blocks.setdefault(block, {})[key] = value
@@ -220,7 +220,7 @@ def join_id(base: str, keys: Mapping[str, str]) -> str:
     return base + ("@" + ",".join(f"{key}={keys[key]}" for key in sorted(keys)) if keys else "")
 
 
-def value_text(value: Any) -> str:
+def value_text(value: object) -> str:
     """Return a value as ids spell it: true, false and null, and whole numbers without ``.0``."""
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
@@ -229,7 +229,7 @@ def value_text(value: Any) -> str:
     return str(value)
 
 
-def validated(model: type[Content], content: Any, where: str) -> Content:
+def validated(model: type[Content], content: object, where: str) -> Content:
     """Return a model with this content; raise RgwotError, a line with ``where`` and the first wrong key, if invalid."""
     try:
         return model.model_validate(content)
@@ -267,16 +267,18 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
     return f"{key}: {message}{ending}{quotes}"
 
 
-def keys_at(parents: Iterable[Any], model: type[BaseModel]) -> list[str]:
+def keys_at(parents: Iterable[object], model: type[BaseModel]) -> list[str]:
     """Return the keys allowed at a location: of blocks, optional blocks, and tuples or dictionaries of blocks."""
     for part in parents:
-        named = {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+        named: dict[object, object] = {
+            field.alias or name: field.annotation for name, field in model.model_fields.items()
+        }
         # A part that is not a field, such as the id of a dataset, is a name that the user gave; the model stays.
         model = next(iter(_models_in(named.get(part))), model)
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
+def _models_in(annotation: object) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and get_origin(annotation) is None:
         return [annotation] if issubclass(annotation, BaseModel) else []
     return [model for argument in get_args(annotation) for model in _models_in(argument)]

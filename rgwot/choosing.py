@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -208,7 +208,7 @@ def agreement_table(answers: Sequence[Discovery], which: Mapping[str, NDArray[np
     """Return the adjusted Rand index (n, n) of the key steps of results, by their seeds, on ``which`` samples (T,)."""
     from sklearn.metrics import adjusted_rand_score
 
-    labels: list[NDArray[Any]] = [
+    labels: list[NDArray[np.integer]] = [
         np.concatenate([answer.labels[name][mask] for name, mask in which.items()]) for answer in answers
     ]
     seeds = pd.Index([answer.run.seed for answer in answers], name="seed")

@@ -32,7 +32,7 @@ class Facts:
 
 @dataclass(frozen=True, kw_only=True)
 class TimeChoice:
-    """How the weight of time was chosen (`rgwot.keysteps.extended.choose_share`).
+    """How the weight of time was chosen (`rgwot.keysteps.common_time.choose_share`).
 
     ``agreement`` is the J of labels made without time, and ``concordance`` that of the orders of videos. If the latter
     is large enough, ``kept`` is the J with common time, divided by that without, and ``differ`` the share of samples

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
 
 from rgwot.config.experiments import Experiment, resolved
 from rgwot.datasets.names import stem_of
@@ -50,7 +49,7 @@ def discover(
     K: int | str | None = None,
     labels: Labels | None = None,
     silence: str | None = None,
-    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    settings: Mapping[str, Mapping[str, object]] | None = None,
     seed: int = 0,
     device: str = "auto",
     n_jobs: int | None = None,
@@ -205,7 +204,7 @@ def _trivial(chosen: Experiment, videos: Sequence[FeatureStore], held_out: tuple
 
 def _embedded(
     run: Run, embedding: Embedding, videos: Sequence[FeatureStore], held_out: tuple[str, ...], device: str
-) -> tuple[EmbeddedTask, EmbedVideo, Mapping[str, Any] | None]:
+) -> tuple[EmbeddedTask, EmbedVideo, Mapping[str, object] | None]:
     """Embed the videos; return the embeddings, the function that made them and, for an encoder, its model."""
     model, trained = None, isinstance(embedding, TrainedEncoder)
     # Training or running an encoder sets PyTorch's number of threads, which is restored for the caller.

@@ -32,7 +32,7 @@ BRIEF = 5
 
 
 def video_features(
-    features: Mapping[str, Any], times: Mapping[str, ArrayLike] | None, fps: float | str | Fraction | None
+    features: Mapping[str, object], times: Mapping[str, ArrayLike] | None, fps: float | str | Fraction | None
 ) -> list[FeatureStore]:
     """Return the features of a task's videos as stores, in the given order.
 
@@ -50,7 +50,7 @@ def video_features(
 
 
 def stores_of(
-    features: Mapping[str, Any], times: Mapping[str, ArrayLike] | None, form: Callable[[str], ImportSettings]
+    features: Mapping[str, object], times: Mapping[str, ArrayLike] | None, form: Callable[[str], ImportSettings]
 ) -> list[FeatureStore]:
     """Return the features of videos as stores, in the given order; ``form`` returns the form of arrays with given axes.
 

@@ -264,7 +264,7 @@ class _Numbers:
         return number
 
 
-def _of_array(where: str, values: Any, length: int, numbers: _Numbers) -> SampleLabels:
+def _of_array(where: str, values: object, length: int, numbers: _Numbers) -> SampleLabels:
     """Return the labels of features; a single labelled feature between unlabelled ones is a mark."""
     array = _array(values)
     if array.ndim == 1 and len(array) == length and array.dtype.kind == "O":
@@ -288,7 +288,7 @@ def _of_array(where: str, values: Any, length: int, numbers: _Numbers) -> Sample
     return SampleLabels(labels, alone if length > 1 else np.zeros(length, dtype=bool))
 
 
-def _of_value(where: str, value: Any, numbers: _Numbers) -> int:
+def _of_value(where: str, value: object, numbers: _Numbers) -> int:
     """Return the key step of a feature from a name or number: 0 for background, -1 for a missing value."""
     if isinstance(value, str):
         name = plain_name(value)
@@ -396,14 +396,14 @@ def _word(where: str, of_video: pd.DataFrame) -> str | None:
     return words[0] if words else None
 
 
-def _without_numbers(of_video: Any) -> bool:
+def _without_numbers(of_video: object) -> bool:
     """Return whether the labels of a video are a table of names alone, or names of features."""
     if _is_table(of_video):
         return "key_step" not in of_video
     return of_video is not None and _array(of_video).dtype.kind == "O"
 
 
-def _array(values: Any) -> NDArray[Any]:
+def _array(values: object) -> NDArray[Any]:
     """Return an array of labels, of objects if they are texts or of several kinds."""
     try:
         array = np.asarray(values)
@@ -421,7 +421,7 @@ def _is_background(text: str) -> bool:
     return text.lower() in BACKGROUND_NAMES or text == "0"
 
 
-def _empty(value: Any) -> bool:
+def _empty(value: object) -> bool:
     """Return whether a cell is empty: None, NaN as pandas reads it from a CSV, or pandas' NA."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 

@@ -17,6 +17,7 @@ from rgwot.config.methods import DECODERS
 from rgwot.datasets.names import stem_of
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.ordering import KeySteps, order_of_text
+from rgwot.names import names_of, read_names
 from rgwot.paths import (
     BUNDLE,
     DEVIATIONS,
@@ -32,7 +33,6 @@ from rgwot.paths import (
     name_of,
 )
 from rgwot.records import read_diagnostics, read_manifest, read_orders, read_segments
-from rgwot.reporting.names import names_of, read_names
 from rgwot.result import Discovery, Made, Stored
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.embed import read_embeddings

@@ -30,9 +30,11 @@ from rgwot.columns import (
     TERMS,
 )
 from rgwot.diagnostics import Diagnostics, diagnostics_of
+from rgwot.runtime.csv_files import read_csv, typed
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import read_csv, read_yaml, remake, typed
+from rgwot.runtime.files import remake
 from rgwot.runtime.provenance import unedited
+from rgwot.runtime.yaml_files import read_yaml
 from rgwot.timing import parse_rate
 
 

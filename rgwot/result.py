@@ -38,6 +38,7 @@ from rgwot.keysteps.labelled import Kept, calibrated
 from rgwot.keysteps.ordering import KeySteps, Order, first_order, rank_procedures
 from rgwot.keysteps.settings import LABELLED, Decoder, Labelled
 from rgwot.labels import Labels, n_labelled, read_labels
+from rgwot.names import names_text
 from rgwot.others import labelled_others, labelled_samples
 from rgwot.paths import ANNOTATIONS, EMBEDDINGS, MANIFEST, NAMES, RESULTS, SEGMENTS, VIEW, Run, Tree, name_of
 from rgwot.procedure import Deviation, Procedure, recordings_from_segments
@@ -45,15 +46,15 @@ from rgwot.procedure.facts import step_facts, step_table
 from rgwot.procedure.groups import compare_groups
 from rgwot.procedure.known import told
 from rgwot.reporting.named import named
-from rgwot.reporting.names import names_text
+from rgwot.runtime.csv_files import write_csv, write_rows
 from rgwot.runtime.errors import RgwotError, extras, nearest
-from rgwot.runtime.files import write_csv, write_rows, write_text
+from rgwot.runtime.files import write_text
 from rgwot.runtime.html import html_table
 from rgwot.runtime.progress import progress_shown
 from rgwot.stages.decode import check_labels, decode_task, write_keysteps
 from rgwot.stages.embed import write_embedded
 from rgwot.stages.procedure import deviation_table
-from rgwot.study.jobs import check_rule
+from rgwot.study.refusals import check_rule
 from rgwot.timing import predicted_labels
 
 if TYPE_CHECKING:
@@ -95,12 +96,12 @@ class Made:
     videos: Sequence[FeatureStore]
     embedded: EmbeddedTask
     embed: EmbedVideo | None
-    model: Mapping[str, Any] | None
-    settings: Mapping[str, Mapping[str, Any]] | None
+    model: Mapping[str, object] | None
+    settings: Mapping[str, Mapping[str, object]] | None
     doubts: tuple[str, ...] = ()
     kept: Kept = field(default_factory=Kept)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # Functions cannot be pickled; of the embedding, only what it learned is needed again.
         if self.embed is None:
             return self.__dict__
@@ -237,7 +238,7 @@ class Discovery:
         return self.experiment.run
 
     @property
-    def diagnostics(self) -> dict[str, Any]:
+    def diagnostics(self) -> dict[str, object]:
         """The content of ``diagnostics.json``, such as whether a part collapsed (``degenerate``), and ``warnings``."""
         return as_json(self.key_steps.diagnostics)
 
@@ -508,7 +509,7 @@ class Discovery:
         learned, model = self._rule(), None
         assert self.embedded is not None
         if learned.model is not None:
-            from rgwot.stages.train import model_bytes
+            from rgwot.stages.models import model_bytes
 
             model = model_bytes(learned.model)
         write_bundle(
@@ -530,7 +531,7 @@ class Discovery:
             raise RgwotError(self.learned)
         return self.learned
 
-    def plot(self, videos: int | Sequence[Any] = 4, title: str | None = None, *, ax: Axes | None = None) -> Figure:
+    def plot(self, videos: int | Sequence[object] = 4, title: str | None = None, *, ax: Axes | None = None) -> Figure:
         """Draw key steps over time; return the figure.
 
         Parameters
@@ -670,7 +671,7 @@ class Discovery:
         if self.embedded is not None:
             embedded = self.embedded
             facts = {"held_out": embedded.held_out, "notes": embedded.notes, "scales": embedded.scales}
-            about: dict[str, Any] = {
+            about: dict[str, object] = {
                 "method": self.run.method,
                 "seed": self.run.seed,
                 "features_fps": embedded.features_fps,
@@ -799,7 +800,7 @@ class Discovery:
         annotated = () if self.given is None else self.given.labels
         return [stem_of(video) for video in videos_of(self.embedded, annotated, K, seed, int(number))]
 
-    def compare_groups(self, groups: Mapping[str, Any], subjects: Mapping[str, str] | None = None) -> pd.DataFrame:
+    def compare_groups(self, groups: Mapping[str, object], subjects: Mapping[str, str] | None = None) -> pd.DataFrame:
         """Test for every key step whether groups of videos differ (`rgwot.procedure.groups.compare_groups`).
 
         Parameters
@@ -824,7 +825,7 @@ class Discovery:
             for name, times_here in self.times.items()
         ]
         rates = [Fraction(1 / step).limit_denominator(10_000) for step in steps]
-        table: dict[str, Any] = {
+        table: dict[str, object] = {
             "video": [id_of(name) for name in names], "name": names, "path": names, "annotation": "",
             "duration_s": [ends[name] for name in names], "fps": rates, "width": 0, "height": 0, "status": "unscored",
             "reason": "no annotation", "start_s": 0.0,

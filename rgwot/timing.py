@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -252,6 +252,8 @@ def labels_at(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.
 
 
 _EARLY, _NEAR_END = 1 / 3, 2 / 3
+# Annotations whose frames were divided by twice their rate end here.
+_HALF = (0.475, 0.501)
 _LONGER_UNITS = {"minutes": 60, "hours": 3600, "days": 86400}
 
 
@@ -260,7 +262,8 @@ def ends_early(spans: Mapping[str, tuple[float, float]]) -> dict[str, str]:
 
     ``spans`` has the end of the last segment and the length of each annotated video, in seconds. An annotation is told
     if it ends in the first third of its video and, in another unit, would end near its end, or if at least as many
-    others end near theirs.
+    others end near theirs. It is told, too, if it ends at half of its video, and at least as many others end near
+    theirs, or all of three and more end at half.
 
     >>> ends_early({"a": (9.8, 600), "b": (590, 600)})["a"]
     'its last segment ends at 9.8 of 600 s; expected seconds; are these minutes? then multiply by 60'
@@ -279,6 +282,13 @@ def ends_early(spans: Mapping[str, tuple[float, float]]) -> dict[str, str]:
             told[name] = f"{found}; are these {unit}? then multiply by {_LONGER_UNITS[unit]}"
         elif late >= len(early):
             told[name] = f"{found} up to the end of the video, as in other videos; another unit, or coded in part?"
+    halves = [name for name, share in shares.items() if _HALF[0] < share < _HALF[1]]
+    for name in halves if late >= len(halves) or len(halves) == len(shares) > 2 else ():
+        end_s, length_s = spans[name]
+        told[name] = (
+            f"its last segment ends at {end_s:.6g} of {length_s:.6g} s, half of the video; expected seconds up to its "
+            "end; were frames divided by twice their rate? then multiply by 2"
+        )
     return told
 
 
@@ -355,7 +365,7 @@ def runs(labels: npt.ArrayLike) -> Segments:
     return Segments(values[starts], starts, np.append(borders, len(values)).astype(np.int64)[: len(starts)])
 
 
-def label_segments(time_s: NDArray[Any], labels: NDArray[Any], duration_s: float) -> pd.DataFrame:
+def label_segments(time_s: NDArray[np.floating], labels: NDArray[np.integer], duration_s: float) -> pd.DataFrame:
     """Return the segments of a video, a table ``start_s,end_s,key_step``; borders are half way between samples.
 
     Times ``time_s`` (T,), T >= 1, increase from 0 to below the duration; ``labels`` (T,) are whole numbers. If the

@@ -14,7 +14,7 @@ from snakemake.iocontainers import InputFiles, Log, OutputFiles, Params, Resourc
 
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.jobs import settings_behind
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "workflow" / "scripts"
 Files = Mapping[str, object] | Sequence[object]
@@ -56,7 +56,7 @@ def job(
 
 def settings_of(config: Mapping[str, Any], ids: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that the rules pass to a script."""
-    return settings_behind(Study.of(config), ids["dataset"], ids["task"], ids["method"], ids.get("decoder"))
+    return settings_behind(Task(Study.of(config), ids["dataset"], ids["task"]), ids["method"], ids.get("decoder"))
 
 
 def run_script(name: str, **parts: Any) -> None:

@@ -198,13 +198,13 @@ def test_planning_knows_extensions(folder: Path) -> None:
 def test_settings_of_other_methods_are_what_they_are_without(printed: Callable[[str], list[str]]) -> None:
     code = """
 from pathlib import Path
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 from rgwot.study.jobs import settings_behind
 for given in ({}, {"extensions": ["mine.py"]}):
     study = Study.of({**given, "datasets": {"x": {"layout": "folder", "root": "r"}}})
-    print([settings_behind(study, "x", "y", "rgwot"), study.experiments.method("rgwot@beta=0"),
-           settings_behind(study, "x", "y", "raw", "kmeans"), study.experiments.method("opel")])
-print(settings_behind(study, "x", "y", "rgwot@loss.alignment=timed")["clock"])
+    print([settings_behind(Task(study, "x", "y"), "rgwot"), study.experiments.method("rgwot@beta=0"),
+           settings_behind(Task(study, "x", "y"), "raw", "kmeans"), study.experiments.method("opel")])
+print(settings_behind(Task(study, "x", "y"), "rgwot@loss.alignment=timed")["clock"])
 """
     without, beside, own = printed(code)
     assert without == beside

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 from with_defaults import decode_by
 
-from rgwot.keysteps import consensus, extended, tree
-from rgwot.keysteps.extended import choose_share
+from rgwot.keysteps import common_time, consensus, tree
+from rgwot.keysteps.common_time import choose_share
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.settings import MeanfieldSettings
 from rgwot.keysteps.tree import grow
@@ -100,6 +100,6 @@ def test_the_share_of_time_of_every_second_sample(monkeypatch: pytest.MonkeyPatc
     chosen, counts, _ = thinned(LENGTHS, 100)
     assert counts == (30, 31, 29, 2)
     share, _, facts = choose_share(x[chosen], counts, 4, block, 0)
-    monkeypatch.setattr(extended, "MOST_TRIED", 100)
+    monkeypatch.setattr(common_time, "MOST_TRIED", 100)
     again = choose_share(x, LENGTHS, 4, block, 0)
     assert (again[0], again[2]) == (share, facts)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ CLIPS_AT_ONCE = 1024
 NEGATIVE = 5
 
 
-def means_of(values: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+def means_of(values: NDArray[np.floating], labels: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return, for each label 0..m-1, the mean (m, ...) of the values (n, ...) with this label."""
     sums = np.zeros((labels.max() + 1, *values.shape[1:]))
     np.add.at(sums, labels, values)
@@ -213,7 +212,11 @@ def restore_graph(learned: Learned, settings: Graph) -> EmbedVideo:
 
 
 def _of_samples(
-    video: _Clips, embedding: NDArray[np.float32], similarity: NDArray[np.float64], limit: Any, settings: Graph
+    video: _Clips,
+    embedding: NDArray[np.float32],
+    similarity: NDArray[np.float64],
+    limit: float | NDArray[np.float64],
+    settings: Graph,
 ) -> Embedded:
     """Give samples the embedding of their clip (C, D); clips with a similarity (C,) below the limit are background."""
     background = (similarity < limit)[video.of_sample] if settings.background else None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -58,12 +57,12 @@ def standardised(x: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(scaled, dtype=np.float32)
 
 
-def weights_of(network: nn.Module) -> dict[str, NDArray[Any]]:
+def weights_of(network: nn.Module) -> dict[str, NDArray[np.floating]]:
     """Return the weights of a network as arrays."""
     return {name: value.numpy() for name, value in network.state_dict().items()}
 
 
-def with_weights(network: Network, weights: Mapping[str, NDArray[Any]]) -> Network:
+def with_weights(network: Network, weights: Mapping[str, NDArray[np.floating]]) -> Network:
     """Load the weights of a network from arrays by name (others are ignored), and leave training mode."""
     network.load_state_dict({name: torch.from_numpy(np.asarray(weights[name])) for name in network.state_dict()})
     return network.eval()

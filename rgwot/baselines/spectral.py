@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ SAME_POINT = float(np.exp(1 / SCALE)) * (1 - 1e-12)
 SAMPLES_AT_ONCE = 8192
 
 
-def affinity(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
+def affinity(x: NDArray[np.floating], y: NDArray[np.floating]) -> NDArray[np.float64]:
     """Return exp(cos(x_s, y_t) / 0.5) of samples (S, D) and (T, D), (S, T); a zero vector has cosine 0 to all."""
     return np.asarray(np.exp(directions(x) @ directions(y).T / SCALE))
 
@@ -42,7 +41,7 @@ class _SpectralMap:
     coordinates: NDArray[np.float64]
     eigenvalues: NDArray[np.float64]
 
-    def place(self, x: NDArray[Any]) -> NDArray[np.float64]:
+    def place(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the coordinates (T, K) of other samples (T, D): psi(x) = sum_l P(x, l) psi_l / lambda (Nystroem).
 
         Coordinates with an eigenvalue of 0 say nothing about other samples and are 0.
@@ -60,7 +59,7 @@ class _SpectralMap:
         return np.concatenate(parts) if parts else np.zeros((0, self.coordinates.shape[1]))
 
 
-def spectral_map(landmarks: NDArray[Any], K: int, seed: int) -> _SpectralMap:
+def spectral_map(landmarks: NDArray[np.floating], K: int, seed: int) -> _SpectralMap:
     """Embed landmarks (L, D) by the K leading eigenvectors of their affinity, 1 <= K < L.
 
     scikit-learn's spectral clustering uses the same coordinates (Laplacian eigenmaps with symmetric normalisation,

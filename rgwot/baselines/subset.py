@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from rgwot.runtime.errors import RgwotError
 ROUNDING = 1e-9
 
 
-def select(similarity: NDArray[Any], R: int) -> list[int]:
+def select(similarity: NDArray[np.floating], R: int) -> list[int]:
     """Choose representatives A that maximise sum_t max_{c in A} S_ct, greedily.
 
     Every step adds the candidate with the largest gain (the first in a tie), until there are R or no candidate

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +67,7 @@ def ordered_gaussians(x: NDArray[np.float64], labels: NDArray[np.int64], times: 
     return Gaussians(np.stack(centres), np.stack(factors), means[order])
 
 
-def ordered_path(log_likelihoods: NDArray[Any]) -> NDArray[np.int64]:
+def ordered_path(log_likelihoods: NDArray[np.floating]) -> NDArray[np.int64]:
     """Return the path of largest likelihood that goes through all clusters in their order.
 
     argmax_l sum_t L[t, l_t] with l_1 = 0, l_T = K - 1 and every step 0 or 1: each cluster has one piece of at least

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from rgwot import __version__, paths
 from rgwot.blocks import validated
 from rgwot.bundles.file import ANSWERS, DECODER, EMBEDDING, LIKENESS, MODEL, Bundle, read_bundle
 from rgwot.bundles.learned import LearnedResult
+from rgwot.bundles.likeness import check_likeness
 from rgwot.columns import ANNOTATION_COLUMNS, MANIFEST_COLUMNS, readable
 from rgwot.config.experiments import decoder_of, family_of, split_id
 from rgwot.config.methods import DECODERS, FAMILIES
@@ -37,13 +38,14 @@ from rgwot.keysteps.interface import Decoded, Predict
 from rgwot.keysteps.labelling import Labelling
 from rgwot.keysteps.ordering import KeySteps, counted, first_order, format_order, usual_kept
 from rgwot.keysteps.warnings import doubts, no_background
+from rgwot.names import named_order, names_text
 from rgwot.paths import STORE, Tree
 from rgwot.procedure import Procedure
 from rgwot.procedure.facts import deviation_facts
 from rgwot.procedure.learning import recordings_from_segments
-from rgwot.reporting.names import named_order, names_text
-from rgwot.runtime.errors import RgwotError, first_line, nearest
-from rgwot.runtime.files import replacing, write_rows, write_text
+from rgwot.runtime.csv_files import write_rows
+from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.files import replacing, write_text
 from rgwot.runtime.provenance import RECORD, check_own_folder, own_folder
 from rgwot.stages.decode import write_keysteps
 from rgwot.stages.embed import read_embeddings, write_embeddings
@@ -124,7 +126,7 @@ def _extractor(learned: LearnedResult, how: How) -> Make:
             "give --weights PATH, the path of this checkpoint"
         )
     shared_keys = ("size", "fps", "precision", "fused")
-    facts: dict[str, Any] = {key: value for key, value in attributes.items() if key in shared_keys}
+    facts: dict[str, object] = {key: value for key, value in attributes.items() if key in shared_keys}
     facts |= {"backbone": name, "weights": how.weights or weights, "seed": attributes.get("seed") or 0}
     settings = validated(FeatureSettings, facts, f"{learned.name}: features")
     backbone = load_backbone(settings.weights, settings.seed, settings.precision, settings.backbone)
@@ -162,8 +164,8 @@ class Applied:
 
     Only segments that count are counted. ``from_study`` tells whether the result in the bundle contains the video;
     ``deviations`` has the cells (`rgwot.procedure.facts.DEVIATION_HEADINGS`) of each deviation of the video from the
-    procedure of the result. ``unlike`` is a line if the video looks like none of the study, ``length`` one if it is far
-    longer or shorter than those.
+    procedure of the result. ``unlike`` is a line if the video, or a part of it, looks like none of the study,
+    ``length`` one if it is far longer or shorter than those.
     """
 
     video: str
@@ -209,9 +211,12 @@ def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = H
         tree = Tree(results, facts.dataset, facts.task)
         embeddings = tree.at(paths.EMBEDDINGS, facts.run)
         recorded = {"method": facts.method, "seed": facts.seed, "features_fps": facts.features_fps}
-        write_embeddings(embeddings, stores, embed, recorded)
-        videos = read_embeddings(embeddings).videos
-        steps, of_study = learned.label(predict, stores, videos)
+        with bundle.fitting(f"its parts do not fit {facts.run}"):
+            write_embeddings(embeddings, stores, embed, recorded)
+            videos = read_embeddings(embeddings).videos
+            if not all(np.isfinite(video.embedding).all() for video in videos.values()):
+                raise ValueError("embeddings are not finite")
+            steps, of_study = learned.label(predict, stores, videos)
         new = [store for store in stores if store.video not in of_study]
         unlike, lengths = (
             {store.video: line for store in new if (line := tell(store))}
@@ -254,16 +259,13 @@ def restore(bundle: Bundle) -> tuple[LearnedResult, EmbedVideo, Predict]:
         answers=bundle.arrays(ANSWERS),
         likeness=bundle.arrays(LIKENESS),
     )
-    try:
+    with bundle.fitting(f"lacks a part that {facts.run} needs"):
+        check_likeness(learned.likeness, facts.features.frame[0])
         return learned, *learned.rules()
-    except RgwotError:
-        raise
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError) as error:
-        raise bundle.wrong(f"lacks a part that {facts.run} needs ({first_line(error)})") from None
 
 
-def _model(bundle: Bundle) -> dict[str, Any]:
-    from rgwot.stages.train import parse_model
+def _model(bundle: Bundle) -> dict[str, object]:
+    from rgwot.stages.models import parse_model
 
     try:
         return parse_model(bundle.parts[MODEL])
@@ -276,7 +278,7 @@ def _write_unannotated(tree: Tree, inputs: Mapping[Path, FeatureStore], unlike: 
     rows = []
     for source, store in inputs.items():
         path, pictured = source.absolute().as_posix(), source.suffix != STORE and not store.imported
-        row: dict[str, Any] = {"video": store.video, "name": stem_of(store.video), "path": path}
+        row: dict[str, object] = {"video": store.video, "name": stem_of(store.video), "path": path}
         row["reason"] = store.reason or unlike.get(store.video, "")
         if len(store):
             row |= {"duration_s": repr(store.duration_s), "fps": str(store.native_fps), "status": store.status}
@@ -341,7 +343,8 @@ def _write(
     if facts.names:
         # The same text as in the file that a page offers for download; it states the result that the names belong to.
         write_text(names_text(str(facts.run), key_steps.segment_table, facts.names), tree.at(paths.NAMES, facts.run))
-    rows = deviation_facts(key_steps.deviations, recordings_from_segments(key_steps.segment_table, every=True))
+    every = recordings_from_segments(key_steps.segment_table, every=True)
+    rows = deviation_facts(key_steps.deviations, [*key_steps.recordings, *every])
     return [
         Applied(
             recording.video,

@@ -12,7 +12,8 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,9 +24,10 @@ from pydantic import Field, ValidationError
 
 from rgwot import __version__, paths
 from rgwot.blocks import Block, describe
+from rgwot.embedding.interface import USUAL
+from rgwot.names import LONGEST
 from rgwot.paths import Run, name_of
 from rgwot.procedure import Procedure
-from rgwot.reporting.names import LONGEST
 from rgwot.runtime.errors import RgwotError, first_line
 
 FORMAT = 2
@@ -42,10 +44,11 @@ MODEL, EMBEDDING, DECODER, ANSWERS, LIKENESS = (
 PROCEDURE_FILE = name_of(paths.PROCEDURE)
 #: No result has so many clusters, and no part so many arrays.
 _MOST, _MOST_MEMBERS = 10_000, 1_000
+_LARGEST_SEED = 2**63 - 1
 _SEAL = hashlib.sha256().digest_size * 2
 # `rgwot apply` makes folders of these names, so they have no slash, control character or leading dot.
 _Part = Annotated[str, Field(pattern=r"^[^/\\.\x00-\x1f][^/\\\x00-\x1f]*$", max_length=200)]
-# Names of key steps, in the same form as in `rgwot.reporting.names`; without control characters, because they are
+# Names of key steps, in the same form as in `rgwot.names`; without control characters, because they are
 # printed.
 _Name = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=LONGEST)]
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -100,11 +103,11 @@ class About(Block):
     decoder: _Part
     dataset: _Part
     task: _Part
-    seed: Annotated[int, Field(ge=0)]
+    seed: Annotated[int, Field(ge=0, le=_LARGEST_SEED)]
     K: Annotated[int, Field(ge=1, le=_MOST)]
     time: Annotated[float, Field(ge=0, lt=1)]
     surplus: Annotated[int, Field(ge=0, le=_MOST)]
-    settings: dict[str, dict[str, Any]]
+    settings: dict[str, dict[str, object]]
     features: FeatureKind
     features_fps: Annotated[float, Field(gt=0, le=1e6)]
     names: dict[Annotated[int, Field(ge=1)], _Name]
@@ -129,37 +132,69 @@ class Bundle:
     parts: Mapping[str, bytes]
 
     def arrays(self, part: str) -> dict[str, NDArray[Any]]:
-        """Return the arrays of a part."""
+        """Return the arrays of a part by name; raise RgwotError unless their numbers are real and finite.
+
+        The usual length is NaN if it is unknown. Single numbers and what a decoder learned may be infinite: limits can
+        be open, and classes without samples have a score of minus infinity.
+        """
         try:
             with np.load(io.BytesIO(self.parts[part]), allow_pickle=False) as content:
-                return {name: content[name] for name in content.files}
+                arrays = {name: content[name] for name in content.files}
         except (ValueError, OSError, EOFError, LookupError, AttributeError, MemoryError, zipfile.BadZipFile) as error:
             raise self.wrong(
                 f"{part}: found no readable arrays without pickled objects ({first_line(error)})"
             ) from None
+        for name, array in arrays.items():
+            real = array.dtype.kind in "biuf"
+            endless = real and (part == DECODER or array.ndim == 0) and not np.isnan(array).any()
+            unknown = real and name == USUAL and array.ndim == 0 and bool(np.isnan(array))
+            if not real or not (np.isfinite(array).all() or endless or unknown):
+                raise self.wrong(f"{part}: {name[:80]!r} is not of finite numbers")
+        return arrays
 
     def procedure(self) -> Procedure:
         """Return the procedure of the result."""
         try:
-            return Procedure.from_json(json.loads(self.parts[PROCEDURE_FILE]))
+            procedure = Procedure.from_json(json.loads(self.parts[PROCEDURE_FILE]))
         except KeyError:
             raise self.wrong("has no procedure") from None
         except (ValueError, AttributeError, RecursionError, RgwotError) as error:
             raise self.wrong(f"{PROCEDURE_FILE}: {first_line(error)}") from None
+        if procedure.nodes and (last := max(node.key_step for node in procedure.nodes)) > self.facts.K:
+            raise self.wrong(f"{PROCEDURE_FILE}: has key step {last}, expected at most {self.facts.K}")
+        return procedure
 
     def wrong(self, why: str) -> RgwotError:
         """Return the error for an intact bundle with unexpected content."""
         return RgwotError(f"{self.path}: {why}; not a valid bundle (expected output of the workflow's bundle rule)")
 
+    @contextmanager
+    def fitting(self, what: str) -> Iterator[None]:
+        """Context in which the content is used: Python's errors, which mean that parts do not fit, name the bundle."""
+        try:
+            yield
+        except RgwotError:
+            raise
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            MemoryError,
+            RuntimeError,
+            TypeError,
+            ValueError,
+        ) as error:
+            raise self.wrong(f"{what} ({first_line(error)[:200]})") from None
 
-def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+
+def packed(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
     """Return arrays as the bytes of an ``.npz`` file."""
     written = io.BytesIO()
     np.savez(written, **dict(arrays))  # type: ignore[arg-type]
     return written.getvalue()
 
 
-def bundle_bytes(facts: Mapping[str, Any], parts: Mapping[str, bytes]) -> bytes:
+def bundle_bytes(facts: Mapping[str, object], parts: Mapping[str, bytes]) -> bytes:
     """Return the bytes of a bundle of parts by name; ``facts`` has the fields of `About` except versions and digests.
 
     The same content gives the same bytes.

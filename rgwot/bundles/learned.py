@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rgwot.blocks import validated
 from rgwot.bundles.file import FeatureKind
-from rgwot.bundles.likeness import FAR, far_from, length_told, likeness
+from rgwot.bundles.likeness import length_told, likeness, unlike_told
 from rgwot.columns import COUNTS, SHOWS
 from rgwot.datasets.arrays import check_columns
 from rgwot.datasets.settings import ImportSettings
@@ -28,7 +28,7 @@ from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.settings import Decoder
 from rgwot.paths import STORE, Run
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.jobs import check_rule
+from rgwot.study.refusals import check_rule
 from rgwot.timing import predicted_labels
 
 #: Attributes of a feature store that are needed to make such features, besides the attributes that all stores of a task
@@ -55,7 +55,7 @@ class LearnedResult:
     K, time, surplus
         Number of key steps, weight of time, and number of clusters beyond K (`rgwot.keysteps.extended`).
     embedding, model
-        What the embedding learned; for a trained encoder, ``model`` instead (`rgwot.stages.train.load_model`).
+        What the embedding learned; for a trained encoder, ``model`` instead (`rgwot.stages.models.load_model`).
     decoder
         What the decoder learned.
     answers
@@ -77,8 +77,8 @@ class LearnedResult:
     embedding: Learned
     model: Mapping[str, Any] | None
     decoder: Learned
-    answers: Mapping[str, NDArray[Any]]
-    likeness: Mapping[str, NDArray[Any]]
+    answers: Mapping[str, NDArray[np.integer]]
+    likeness: Mapping[str, NDArray[np.floating]]
 
     def rules(self) -> tuple[EmbedVideo, Predict]:
         """Return the function that embeds other videos, and the one that labels their samples."""
@@ -134,15 +134,8 @@ class LearnedResult:
         return length_told(self.likeness, store)
 
     def unlike(self, store: FeatureStore) -> str:
-        """Return a line if a video looks like none that was learned from, otherwise an empty text."""
-        times = far_from(self.likeness, store)
-        # Written so that NaN is told, too.
-        if times <= FAR:
-            return ""
-        return (
-            f"looks like none of the videos of the study ({times:.1f} times as far from them as any of them from the "
-            f"others, expected at most {FAR:g}), so its key steps mean nothing; is it of this task?"
-        )
+        """Return a line if a video, or a part of it, looks like none that was learned from, otherwise an empty text."""
+        return unlike_told(self.likeness, store)
 
     def check_kind(self, store: FeatureStore) -> None:
         """Raise RgwotError if features differ in kind from those that were learned from."""
@@ -170,7 +163,7 @@ class LearnedResult:
                 f"{self.name}: was made from features of the network {attributes.get('backbone')}, not from arrays; "
                 f"expected feature stores ({STORE}) with features of this network"
             )
-        when: dict[str, Any] = {"every": attributes["source_every"], "keypoints": attributes.get("source_keypoints")}
+        when: dict[str, object] = {"every": attributes["source_every"], "keypoints": attributes.get("source_keypoints")}
         if attributes.get("source_window"):
             when |= {"window": attributes["source_window"], "native_fps": attributes["source_native_fps"]}
         elif attributes.get("source_times"):
@@ -264,7 +257,7 @@ def training_labels(embedded: EmbeddedTask, key_steps: KeySteps) -> dict[str, ND
     return labels
 
 
-def _form(store: FeatureStore) -> dict[str, Any]:
+def _form(store: FeatureStore) -> dict[str, object]:
     """Return the attributes needed to make the features of a store again, besides the ones that its task shares."""
     facts = {key: store.attributes[key] for key in HOW if key in store.attributes}
     if store.imported:

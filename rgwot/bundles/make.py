@@ -19,14 +19,14 @@ from rgwot.features.index import open_stores
 from rgwot.features.store import FeatureStore
 from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.settings import Decoder, Numbered
+from rgwot.names import names_of, read_names
 from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.records import read_annotations, read_diagnostics, read_segments
-from rgwot.reporting.names import names_of, read_names
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import remake, replacing
 from rgwot.stages.decode import decode_task, given_of
 from rgwot.stages.embed import fit, read_embeddings
-from rgwot.study.jobs import check_rule
+from rgwot.study.refusals import check_rule
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ def make_bundle(
         import torch
 
         from rgwot.embedding.encoder import embed_by_model
-        from rgwot.stages.train import load_model
+        from rgwot.stages.models import load_model
 
         model = load_model(model_path)
         embedding = embed_by_model(model, learned_from[0].fps, torch.device("cpu"), 1)

@@ -128,7 +128,7 @@ def compare_groups(
     a column subject, the unit is the person.
     """
     from rgwot.reporting.chosen import result_folder
-    from rgwot.reporting.compare import write_groups
+    from rgwot.reporting.figures.groups import write_groups
     from rgwot.runtime.provenance import write_record
 
     keysteps = result_folder(keysteps)

@@ -15,7 +15,7 @@ from rgwot.config.settings import checked, owners
 from rgwot.datasets import registry
 from rgwot.datasets.settings import EITHER, FEATURES_ALONE, LAYOUTS, REMOVED, ImportedFeatures, LayoutOptions
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.files import read_yaml
+from rgwot.runtime.yaml_files import read_yaml
 
 
 class SynthSettings(Block):
@@ -49,7 +49,7 @@ class SynthSettings(Block):
         return self
 
 
-def _checked(content: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _checked(content: dict[str, object]) -> dict[str, dict[str, object]]:
     try:
         return checked(content)
     except RgwotError as error:
@@ -125,11 +125,11 @@ class DatasetSettings(LayoutOptions):
         return self.layout.strip().casefold()
 
     @property
-    def changed(self) -> dict[str, Any]:
+    def changed(self) -> dict[str, object]:
         """The settings that differ for the dataset, by dotted key."""
         return flatten(self.settings)
 
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         """Return the options of the layout as plain values."""
         options_ = self.model_dump(include=set(LayoutOptions.model_fields), exclude_defaults=True, mode="json")
         return options_ | ({"features_alone": True} if self.features_alone and self._layout in EITHER else {})
@@ -164,7 +164,7 @@ class Config(Block):
     datasets: dict[str, DatasetSettings] = Field(default_factory=dict, description="datasets by id")
     page: PageSettings = Field(PageSettings(), description="the page of a task")
     extensions: tuple[str, ...] = Field((), description="Python files that add methods (rgwot.config.extensions)")
-    blocks: dict[str, dict[str, Any]] = Field(default_factory=dict, exclude=True)
+    blocks: dict[str, dict[str, object]] = Field(default_factory=dict, exclude=True)
 
     @field_validator("seeds")
     @classmethod
@@ -211,7 +211,7 @@ class Config(Block):
         return self.datasets[dataset]
 
 
-def load_config(content: Mapping[str, Any], where: str = "config.yaml") -> Config:
+def load_config(content: Mapping[str, object], where: str = "config.yaml") -> Config:
     """Validate a whole configuration, including the settings of every dataset.
 
     Parameters
@@ -283,7 +283,7 @@ def read_file(path: Path) -> Mapping[str, Any]:
     return content
 
 
-def _merged(old: Any, new: Mapping[Any, Any]) -> dict[Any, Any]:
+def _merged(old: object, new: Mapping[Any, Any]) -> dict[Any, Any]:
     result = dict(old) if isinstance(old, Mapping) else {}
     for key, value in new.items():
         result[key] = _merged(result.get(key), value) if isinstance(value, Mapping) else value

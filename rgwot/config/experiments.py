@@ -118,7 +118,7 @@ def present(text: str) -> str:
     return text if kind is None else join_id(base, {kind.short_key(kind.full_key(key)): keys[key] for key in keys})
 
 
-def replaced_settings(method: str, decoder: str, written: Mapping[str, Any]) -> list[str]:
+def replaced_settings(method: str, decoder: str, written: Mapping[str, object]) -> list[str]:
     """Return a line for each written setting (by dotted key) that the method or decoder replaces, with the id to use.
 
     >>> replaced_settings("rgwot-plus", "consensus", {"decode.time": 0.0, "decode.K": 5})
@@ -201,7 +201,7 @@ class Experiments:
         _refuse_unknown(text, meant[0], keys)
         return _spelt(kind.NAME, meant[0], _needed(keys, meant, plain))
 
-    def _embeddings(self, family: Family, keys: Mapping[str, Any] | None = None, where: str = "") -> list[Embedding]:
+    def _embeddings(self, family: Family, keys: Mapping[str, object] | None = None, where: str = "") -> list[Embedding]:
         """Return the embedding of a family for each of the different changes that datasets make."""
         layers = (self.config.blocks, nested(family.sets), nested(keys or {}))
         return [
@@ -239,15 +239,15 @@ class Experiments:
         return self.config.blocks, entry.settings if entry else {}
 
 
-def _of_decoders(family: Family) -> dict[str, Any]:
+def _of_decoders(family: Family) -> dict[str, object]:
     """Return what a family sets for decoders."""
     own = flatten(family.embedding.of(nested(family.sets)).by_block())
     return {key: value for key, value in family.sets.items() if key not in own}
 
 
-def _keys(text: str, kind: type[Model], written: Mapping[str, str]) -> dict[str, Any]:
+def _keys(text: str, kind: type[Model], written: Mapping[str, str]) -> dict[str, object]:
     """Return the written values by dotted key."""
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for spelling, value in written.items():
         key = kind.full_key(spelling)
         if key in values:
@@ -256,7 +256,7 @@ def _keys(text: str, kind: type[Model], written: Mapping[str, str]) -> dict[str,
     return values
 
 
-def _refuse_unknown(text: str, model: Model, keys: Mapping[str, Any]) -> None:
+def _refuse_unknown(text: str, model: Model, keys: Mapping[str, object]) -> None:
     """Raise RgwotError if an id has a key that the model does not have: a training would run twice."""
     known = [key for key in flatten(model.by_block()) if key not in EXECUTION]
     for key in keys:
@@ -266,7 +266,7 @@ def _refuse_unknown(text: str, model: Model, keys: Mapping[str, Any]) -> None:
             raise RgwotError(f"experiment {text!r}: unknown key {spelling!r}; {nearest(spelling, choices)}")
 
 
-def _needed(keys: Mapping[str, Any], meant: Sequence[Model], plain: Sequence[Model]) -> dict[str, Any]:
+def _needed(keys: Mapping[str, object], meant: Sequence[Model], plain: Sequence[Model]) -> dict[str, object]:
     """Return the keys that change a value on some dataset."""
     values, before = ([flatten(model.by_block()) for model in models] for models in (meant, plain))
     return {
@@ -276,11 +276,11 @@ def _needed(keys: Mapping[str, Any], meant: Sequence[Model], plain: Sequence[Mod
     }
 
 
-def _spelt(name: str, model: Model, keys: Mapping[str, Any]) -> str:
+def _spelt(name: str, model: Model, keys: Mapping[str, object]) -> str:
     return join_id(name, {model.short_key(key): value_text(value) for key, value in keys.items()})
 
 
-def _refuse_unused_split(text: str, keys: Mapping[str, Any], plain: Sequence[Embedding]) -> None:
+def _refuse_unused_split(text: str, keys: Mapping[str, object], plain: Sequence[Embedding]) -> None:
     """Raise RgwotError if an id has keys of the split, but nothing is split: an experiment would have two paths."""
     if any(keys.get(SPLIT, embedding.data.split) != "all" for embedding in plain):
         return
@@ -290,7 +290,7 @@ def _refuse_unused_split(text: str, keys: Mapping[str, Any], plain: Sequence[Emb
             raise RgwotError(f"experiment {text!r}: {key} has no effect without held-out videos; add {SPLIT}=holdout")
 
 
-def _parse(value: str) -> Any:
+def _parse(value: str) -> object:
     if value in ("true", "false", "null"):
         return {"true": True, "false": False, "null": None}[value]
     for kind in (int, float):
@@ -316,7 +316,7 @@ def resolved(
     method: str | Embedding,
     decoder: str | Decoder,
     K: int | str | None,
-    settings: Mapping[str, Mapping[str, Any]] | None,
+    settings: Mapping[str, Mapping[str, object]] | None,
     seed: int,
 ) -> Experiment:
     """Return an experiment on arrays, like the workflow; a method or decoder is an id or a model."""

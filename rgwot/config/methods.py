@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from rgwot.baselines.settings import Graph, Kantorovich, Regression, Spectral, Subset, Tcc, Viterbi
 from rgwot.embedding.settings import Embedding, Featureless, Pooled, TrainedEncoder, Whitened
@@ -37,7 +36,7 @@ class Family:
 
     name: str
     description: str
-    sets: Mapping[str, Any] = field(default_factory=dict)
+    sets: Mapping[str, object] = field(default_factory=dict)
     embedding: type[Embedding] = TrainedEncoder
 
     @property
@@ -48,8 +47,8 @@ class Family:
 
 LOSSES |= {loss.NAME: loss for loss in (Tcc, Kantorovich)}
 
-_TCC: Mapping[str, Any] = {"loss.alignment": "tcc", "encoder.unit_norm": False, "cidm.beta": 0.0}
-_CNC: Mapping[str, Any] = {
+_TCC: Mapping[str, object] = {"loss.alignment": "tcc", "encoder.unit_norm": False, "cidm.beta": 0.0}
+_CNC: Mapping[str, object] = {
     **_TCC,
     "cidm.beta": 0.5,  # 1 in CnC, which averages C-IDM over the two videos
     "cidm.distance": "euclidean",
@@ -57,8 +56,8 @@ _CNC: Mapping[str, Any] = {
     "cidm.sigma": 300.0,
     "cidm.positives": "weighted",
 }
-_VAVA: Mapping[str, Any] = {"loss.alignment": "kantorovich", "encoder.unit_norm": False, "cidm.beta": 0.0}
-_OPEL: Mapping[str, Any] = {
+_VAVA: Mapping[str, object] = {"loss.alignment": "kantorovich", "encoder.unit_norm": False, "cidm.beta": 0.0}
+_OPEL: Mapping[str, object] = {
     **_VAVA,
     "ot.last": "columns",
     "loss.prior": "laplace",

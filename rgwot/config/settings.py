@@ -43,7 +43,7 @@ def _with_parts(kind: type[Block]) -> Iterator[type[Block]]:
         yield from _with_parts(part)
 
 
-def checked(content: Mapping[Any, Any]) -> dict[str, dict[str, Any]]:
+def checked(content: Mapping[Any, Any]) -> dict[str, dict[str, object]]:
     """Return blocks with their values as numbers and texts of the right types, without defaults.
 
     Raises RgwotError, a line with the key, for an unknown key or a wrong value.
@@ -63,31 +63,31 @@ def checked(content: Mapping[Any, Any]) -> dict[str, dict[str, Any]]:
                 if elsewhere and not hint.startswith("did you mean"):
                     hint = f"known: {', '.join(elsewhere)}"
                 raise RgwotError(f"unknown key '{block}.{key}'; {hint}")
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for kind in dict.fromkeys(known[block][key] for block, keys in content.items() for key in keys):
         values |= flatten(kind.of(content, "").by_block())
     return {block: {key: values[f"{block}.{key}"] for key in keys} for block, keys in content.items()}
 
 
-def merged(*layers: Blocks) -> dict[str, dict[str, Any]]:
+def merged(*layers: Blocks) -> dict[str, dict[str, object]]:
     """Merge the keys of all layers; later layers win."""
-    blocks: dict[str, dict[str, Any]] = {}
+    blocks: dict[str, dict[str, object]] = {}
     for layer in layers:
         for block, keys in layer.items():
             blocks.setdefault(block, {}).update(keys)
     return blocks
 
 
-def defaults() -> dict[str, Any]:
+def defaults() -> dict[str, object]:
     """Return the default of every dotted key, for the family ``rgwot``."""
-    values: dict[str, Any] = {"loss.alignment": TrainedEncoder().loss.NAME}
+    values: dict[str, object] = {"loss.alignment": TrainedEncoder().loss.NAME}
     for block, keys in owners().items():
         for key, kind in keys.items():
             values.setdefault(f"{block}.{key}", flatten(kind().by_block()).get(f"{block}.{key}"))
     return values
 
 
-def without_execution(blocks: Blocks) -> dict[str, dict[str, Any]]:
+def without_execution(blocks: Blocks) -> dict[str, dict[str, object]]:
     """Return blocks without the keys of `EXECUTION`."""
     return {
         block: {key: value for key, value in keys.items() if f"{block}.{key}" not in EXECUTION}

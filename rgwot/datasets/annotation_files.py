@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _HEAD = 4096
+# Durations are rounded, and some include the last frame.
+_LENGTH_S = 0.25
 
 
 def _has(*marks: str) -> Callable[[str], bool]:
@@ -202,6 +204,15 @@ def read_annotation(path: Path, names: Iterable[str], options: Options, clock: V
         if not row.label and row.end_s > row.start_s and format_of(path) == "table":
             notes.add("label", row.where, "a segment without a label; left out")
     rows = [row for row in rows if row.label]
+    # If every row has the same duration, it is the duration of the video.
+    for row in rows if len({row.length_s for row in rows}) > 1 else ():
+        length_s = row.end_s - row.start_s
+        if min(abs(row.length_s - length_s), abs(row.length_s - 1000 * length_s)) > _LENGTH_S:
+            notes.add(
+                "columns",
+                row.where,
+                "the duration is not the time from start to end; which of them is right? start and end are used",
+            )
     silence = _silence(path, rows)
     labelled_s = None
     if clock is not None and ANNOTATION_READERS[format_of(path)].counts:

@@ -32,8 +32,8 @@ from rgwot.datasets.text import (
     read_lines,
     seconds_in,
 )
+from rgwot.runtime.csv_files import text_of
 from rgwot.runtime.errors import optional
-from rgwot.runtime.files import text_of
 
 #: The tier that exports write and that readers prefer if there are several.
 TIER = "key steps"
@@ -57,6 +57,7 @@ class SegmentRow(NamedTuple):
     label: str
     where: str
     silence: str = ""  #: what time without a segment means in this video, if the file says it
+    length_s: float = math.nan  #: the length that the file states beside start and end
 
 
 def label_rate(path: Path, options: Options) -> Fraction:
@@ -188,6 +189,8 @@ STARTS, ENDS = ("start_s", "start"), ("end_s", "end", "stop")
 MOMENT = "time_s"
 #: The column ``key_step`` is the last choice, because it has only numbers; the other columns have names.
 LABELS = ("label", "name", "step", "key_step")
+#: Columns with the length of a segment, which is compared with its start and end.
+LENGTHS = ("duration_s", "duration")
 #: Columns that say who annotated.
 CODERS = ("coder", "annotator", "observer", "rater")
 #: All columns of times, including those of BORIS.
@@ -401,7 +404,8 @@ def read_table_rows(path: Path, options: Options) -> Iterator[SegmentRow]:
         video = low.get("video") or path.stem
         if video.lower().endswith(tuple(VIDEO_SUFFIXES)):
             video = media_stem(video)
-        yield SegmentRow(video, start_s, end_s, label, where, low.get("silence", ""))
+        length_s = next((seconds_in(low[name].replace(",", ".")) for name in LENGTHS if name in low), math.nan)
+        yield SegmentRow(video, start_s, end_s, label, where, low.get("silence", ""), length_s if end else math.nan)
 
 
 def read_without_header(path: Path, options: Options) -> Iterator[SegmentRow]:

@@ -59,6 +59,7 @@ _INDEX = frozenset({
 """Columns of a table that are not features, in lower case and without a unit."""
 
 # A number with a decimal comma, alone in a cell.
+_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}")
 _COMMAS = re.compile(r"(?<![^\s;])[+-]?\d+,\d+(?![^\s;])")
 # Lines in which decimal commas are looked for.
 _PROBED = 100
@@ -394,6 +395,8 @@ def _odd_line(path: Path, encoding: str, separator: str, named: bool, decimal: s
                 )
             if word is not None and number > named:
                 found = f"line {number}: {word.strip()[:40]!r}, expected numbers"
+                if _DATE.match(word.strip()):
+                    return f"{found}; replace dates by seconds, or remove their column and give fps"
                 return f"{found}; delete a row of units or a comment, and write decimal points"
             width = len(cells) or width
     return ""
@@ -539,7 +542,10 @@ def check_times(path: Path, times: NDArray[Any]) -> NDArray[np.float64]:
         late = np.flatnonzero(~(np.diff(seconds) > 0))
         where = f"{seconds[late[0]]:g} before {seconds[late[0] + 1]:g}" if late.size else f"{seconds.min():g}"
         where = where if np.isfinite(seconds).all() else f"{seconds[~np.isfinite(seconds)][0]:g}"
-        raise RgwotError(f"{path}: times: found {where}; expected increasing, finite seconds, 0 or above")
+        cure = ""
+        if np.isfinite(seconds).all() and (seconds == np.round(seconds)).all() and (np.diff(seconds) >= 0).all():
+            cure = "; these are whole seconds of several samples each: leave the times out, and give fps"
+        raise RgwotError(f"{path}: times: found {where}; expected increasing, finite seconds, 0 or above{cure}")
     return seconds
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, cast
+from typing import cast
 
 from rgwot.datasets.arrays import OPENERS, open_array
 from rgwot.datasets.base import DatasetFiles, Layout, TaskFiles
@@ -27,7 +27,7 @@ def layout_module(layout: str) -> Layout:
     return cast(Layout, importlib.import_module(f"rgwot.datasets.{name}"))
 
 
-def read_options(dataset: str, layout: str, options: Mapping[str, Any]) -> Options:
+def read_options(dataset: str, layout: str, options: Mapping[str, object]) -> Options:
     """Return the options of a dataset's entry, of which the configuration has checked the values.
 
     Raises RgwotError if the layout has no such option.
@@ -52,7 +52,7 @@ def registered_facts(dataset: str, task: str, options: Options) -> TaskFacts | N
     return facts(options.subset or dataset, task)
 
 
-def find(dataset: str, layout: str, root: Path, options: Mapping[str, Any] | None = None) -> DatasetFiles:
+def find(dataset: str, layout: str, root: Path, options: Mapping[str, object] | None = None) -> DatasetFiles:
     """Find the videos of a dataset below its root without opening any; ``options`` come from its entry.
 
     Raises RgwotError if the layout or an option is unknown, or the root does not exist or does not fit the layout.

@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import chain, count, groupby
 from pathlib import Path, PurePosixPath
 from shutil import copyfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rgwot.datasets.annotations import BACKGROUND_NAMES
 from rgwot.datasets.text import filled_lines, read_text
@@ -41,6 +41,9 @@ ORIGIN = "lerobot.json"
 PICTURE_QUALITY = 12
 #: Codecs that browsers play, by PyAV's names for their decoders.
 PLAYED = ("h264", "vp9", "libvpx-vp9", "av1", "libdav1d", "libaom-av1")
+
+Episode: TypeAlias = dict[Any, Any]
+"""A row of the table of episodes, by column."""
 
 
 @dataclass(frozen=True)
@@ -68,21 +71,21 @@ class Dataset:
     def _files(self) -> list[Path]:
         return sorted(path for path in self.root.rglob("*") if path.suffix in (".mp4", ".parquet"))
 
-    def video(self, episode: dict[Any, Any], camera: str) -> Path:
+    def video(self, episode: Episode, camera: str) -> Path:
         """Return the video file of an episode."""
         return self._file("video_path", episode, f"videos/{camera}", ".mp4", camera)
 
-    def span(self, episode: dict[Any, Any], camera: str) -> tuple[float, float]:
+    def span(self, episode: Episode, camera: str) -> tuple[float, float]:
         """Return start and end of an episode in its video, in seconds."""
         start_s = float(episode[f"videos/{camera}/from_timestamp"]) if self.shared else 0.0
         # Computed from the number of frames, because the end is inclusive in some datasets and exclusive in others.
         return start_s, start_s + float(int(episode["length"]) / self.fps)
 
-    def data(self, episode: dict[Any, Any]) -> Path:
+    def data(self, episode: Episode) -> Path:
         """Return the file that holds the frames of an episode."""
         return self._file("data_path", episode, "data", ".parquet")
 
-    def frames(self, episode: dict[Any, Any]) -> pd.DataFrame:
+    def frames(self, episode: Episode) -> pd.DataFrame:
         """Return the frames of an episode; raise RgwotError unless each occurs once, in order and at its time."""
         path, number, length = self.data(episode), int(episode["episode_index"]), int(episode["length"])
         where, table = f"{path}: episode {number}", _frames(path)
@@ -99,7 +102,7 @@ class Dataset:
             raise RgwotError(f"{where}: {fault}, seconds from the first frame of the episode; {AGAIN}")
         return rows
 
-    def _file(self, template: str, episode: dict[Any, Any], key: str, suffix: str, camera: str = "") -> Path:
+    def _file(self, template: str, episode: Episode, key: str, suffix: str, camera: str = "") -> Path:
         """Return a file by its template or, if that file does not exist, the only file of this name elsewhere.
 
         Raises RgwotError if the path leaves the dataset, or there is not exactly one such file.
@@ -310,7 +313,7 @@ def _places(tasks: Sequence[str]) -> list[str]:
     return [names[task] for task in tasks]
 
 
-def _cut(dataset: Dataset, episode: dict[Any, Any], camera: str, place: Path) -> str:
+def _cut(dataset: Dataset, episode: Episode, camera: str, place: Path) -> str:
     """Write the video and the subtasks of an episode; return a warning, or ""."""
     from av.error import FFmpegError
 
@@ -349,7 +352,7 @@ def _unreadable(video: Path, number: int, error: Exception) -> RgwotError:
     )
 
 
-def _stated_frames(video: Path, episode: dict[Any, Any]) -> int:
+def _stated_frames(video: Path, episode: Episode) -> int:
     """Return the number of frames that the header of a video states, or 0."""
     from av.error import FFmpegError
 
@@ -379,7 +382,7 @@ def _read_track(video: Path, fps: Fraction) -> tuple[int, str]:
         return int(stream.frames) if playable else 0, told and f"{video}: {told}"
 
 
-def read_subtasks(dataset: Dataset, episode: dict[Any, Any]) -> Iterator[tuple[float, float, str]]:
+def read_subtasks(dataset: Dataset, episode: Episode) -> Iterator[tuple[float, float, str]]:
     """Yield start and end (seconds) and text of an episode's subtasks, in the current or the old form."""
     if not (listed := [name for name in (PERSISTENT, SUBTASK_INDEX) if name in dataset.info["features"]]):
         return

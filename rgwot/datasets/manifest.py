@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 
@@ -25,8 +25,8 @@ from rgwot.datasets.names import way_in
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.settings import ImportSettings, Options
 from rgwot.datasets.text import Severity, tell
+from rgwot.runtime.csv_files import write_csv
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_csv
 from rgwot.runtime.progress import with_progress
 from rgwot.timing import VideoInfo, ends_early
 
@@ -39,11 +39,11 @@ def write_manifest(
     task: str,
     root: str | os.PathLike[str],
     layout: str,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     output_csv: str | os.PathLike[str],
     annotations_csv: str | os.PathLike[str],
     on_bad_video: Literal["fail", "skip"],
-    imported: Mapping[str, Any] | None = None,
+    imported: Mapping[str, object] | None = None,
 ) -> None:
     """Probe the videos of a task, read their annotations, and write both tables.
 
@@ -64,7 +64,7 @@ def write_manifest(
     entries, facts = files.of(task), registered_facts(dataset, task, chosen)
     for _, _, message in leftovers(files.tasks[task], facts is not None):
         _LOG.warning("%s/%s: %s", dataset, task, message)
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     annotations: dict[str, Annotation] = {}
     spans: dict[str, tuple[float, float]] = {}
     told = chosen.silence or ""
@@ -97,11 +97,11 @@ def write_manifest(
 
 def _probed(
     root: Path, entry: VideoEntry, on_bad_video: str, frames_fps: Fraction | None, form: ImportSettings | None
-) -> tuple[dict[str, Any], VideoInfo | None]:
+) -> tuple[dict[str, object], VideoInfo | None]:
     """Return the manifest row of a video, and its facts if it is usable."""
     from rgwot.video import VideoError, probe
 
-    row: dict[str, Any] = {
+    row: dict[str, object] = {
         "video": entry.video,
         "name": entry.name,
         "path": entry.path,
@@ -151,7 +151,7 @@ def not_read(paths: Sequence[str], what: str) -> str:
 
 
 def annotations_now(
-    dataset: str, task: str, root: Path, layout: str, options: Mapping[str, Any], manifest: pd.DataFrame
+    dataset: str, task: str, root: Path, layout: str, options: Mapping[str, object], manifest: pd.DataFrame
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """Read the annotations of a task as they are now, without probing its videos again.
 

@@ -138,7 +138,7 @@ def video_id(stem: str) -> str:
     return _UNSAFE.sub(lambda match: b"%%%02X" % match[0][0], os.fsencode(stem)).decode("ascii")
 
 
-def id_of(name: Any) -> str:
+def id_of(name: object) -> str:
     """Return the id of a video by its name; raise RgwotError if the name is not text, empty or too long."""
     if not isinstance(name, str) or not name:
         raise RgwotError(f"features: found the name {name!r}, expected a text that is not empty")
@@ -190,6 +190,7 @@ _START = re.compile(
 )
 # Names tell whole seconds, and cameras need a moment between two files.
 _BREAK_S = 2.0
+_DAY_S = 86_400.0
 
 
 def chapters_among(lengths: Mapping[str, float | None]) -> list[list[str]]:
@@ -221,6 +222,12 @@ def chapters_among(lengths: Mapping[str, float | None]) -> list[list[str]]:
                 chapters.append([])
             chapters[-1].append(name)
             end_s = start + (lengths[name] or math.inf)
+        # A clock without a date begins again at midnight.
+        first, (start, name) = end_s - _DAY_S, min(timed)
+        if start < _DAY_S and abs(start - first) <= _BREAK_S and name not in chapters[-1]:
+            following = next(names for names in chapters if names[0] == name)
+            chapters.remove(following)
+            chapters[-1] += following
     return [names for names in chapters if len(names) > 1]
 
 

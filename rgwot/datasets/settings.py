@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -78,7 +78,7 @@ class LayoutOptions(Block):
 
     @field_validator("view", mode="before")
     @classmethod
-    def _numbered(cls, view: Any) -> Any:
+    def _numbered(cls, view: object) -> object:
         return str(view) if type(view) is int else view
 
     @field_validator("pattern")

@@ -59,7 +59,7 @@ class Spread:
         self._sums: Any = 0.0
         self._squares: Any = 0.0
 
-    def add(self, block: NDArray[Any]) -> None:
+    def add(self, block: NDArray[np.floating]) -> None:
         """Take in more features of the same channels."""
         values = np.moveaxis(np.asarray(block, dtype=np.float64), 1, -1).reshape(-1, block.shape[1])
         self._count += len(values)
@@ -97,7 +97,7 @@ def scales_differ(ratio: float) -> str:
     )
 
 
-def checked_as(where: object, part: NDArray[Any], dtype: str, start: int = 0) -> NDArray[np.floating[Any]]:
+def checked_as(where: object, part: NDArray[np.floating], dtype: str, start: int = 0) -> NDArray[np.floating[Any]]:
     """Convert maps (n, C, h, w), of which the first is sample ``start``; raise RgwotError for unsuitable values."""
     with np.errstate(over="ignore"):
         maps = part.astype(dtype)
@@ -114,7 +114,7 @@ def checked_as(where: object, part: NDArray[Any], dtype: str, start: int = 0) ->
     return maps
 
 
-def stored_type(read: Callable[[int, int, str], NDArray[Any]], count: int, maps: bool, dtype: str) -> str:
+def stored_type(read: Callable[[int, int, str], NDArray[np.floating]], count: int, maps: bool, dtype: str) -> str:
     """Return the type in which to store features of a ``dtype``: float16, or float32 for vectors that float16 spoils.
 
     float16 spoils vectors if it cannot hold a value, or its rounding error is large for a channel that varies.
@@ -153,7 +153,9 @@ def check_beginning(where: object, times: NDArray[np.float64], fps: Fraction) ->
 
 def unlikely_times(times: NDArray[np.float64], fps: Fraction) -> str:
     """Return a line on why times without a stated rate are probably not seconds, or an empty text."""
-    span, steps = float(times[-1] - times[0]), np.diff(times)
+    steps = np.diff(times)
+    # Without a pause, which is told by itself.
+    span = float(np.median(steps)) * len(steps)
     # Clocks of sensors count whole milliseconds, in nearly equal steps of more than one.
     counted = fps < 1 or (fps == 1 and len(times) >= MANY_COUNTED)
     counted = counted and bool((times == np.round(times)).all()) and bool(steps.max() <= MOST_UNEVEN * steps.min())

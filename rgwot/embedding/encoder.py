@@ -287,7 +287,8 @@ def embed_by_model(model: Mapping[str, Any], fps: float, device: torch.device, t
     }
     if arrays:
         # Imported here, because most models need neither whitening nor SciPy.
-        from rgwot.embedding.whitened import Projection, with_beside
+        from rgwot.embedding.combined import with_beside
+        from rgwot.embedding.projection import Projection
     project = Projection(**arrays["projection"]) if "projection" in arrays else None
 
     def embed(store: VideoFeatures) -> Embedded:

@@ -57,7 +57,7 @@ class ArrayFeatures:
     """Features x (T, D) or (T, C, h, w) of a video in memory, float16 or float32; see `VideoFeatures`."""
 
     video: str
-    x: NDArray[Any]
+    x: NDArray[np.floating]
     time_s: NDArray[np.float64]
     duration_s: float
     native_fps: Fraction
@@ -84,12 +84,12 @@ class ArrayFeatures:
     def __len__(self) -> int:
         return len(self.x)
 
-    def frames(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[Any]:
+    def frames(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.floating]:
         """Return the maps of some samples, (n, C, h, w), in the order asked for."""
-        chosen: NDArray[Any] = self.x[np.asarray(indices, dtype=np.int64)]
+        chosen: NDArray[np.floating] = self.x[np.asarray(indices, dtype=np.int64)]
         return chosen.reshape(-1, *self.shape[1:])
 
-    def read(self) -> NDArray[Any]:
+    def read(self) -> NDArray[np.floating]:
         """Return all maps, (T, C, h, w)."""
         return self.frames(np.arange(len(self)))
 

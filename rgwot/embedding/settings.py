@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, SerializeAsAny, model_validator
 
@@ -159,7 +159,7 @@ class TrainedEncoder(Embedding):
     data: DataSettings = DataSettings()
 
     @classmethod
-    def chosen(cls, blocks: Blocks) -> dict[str, Any]:
+    def chosen(cls, blocks: Blocks) -> dict[str, object]:
         """Return the keys of ``blocks`` that training reads; ``loss.alignment`` names the loss."""
         loss = loss_of(blocks)
         return {**super().chosen(blocks), "loss": loss.of(blocks, "")}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +53,13 @@ many times its own length; the median of fewer recordings than the second number
 NAMED = 3
 """A warning names this many videos, and counts the others."""
 
+SKETCHED, TOGETHER, FEWEST_PARTS, IN_COMMON = 64, 4, 16, 0.9
+"""The sketch of a recording consists of the 64 smallest hashes of its parts of 4 samples. Two recordings have samples
+in common if they share 90 % of the shorter sketch; sketches of fewer than 16 parts are not compared."""
+
+FEW_SHARE = 20
+"""A part that more recordings than this have in common is ignored."""
+
 PAUSE_STEPS, PAUSE_SHARE = 10.0, 0.05
 """A pause is told from this many usual steps on, if it also has this share of the recorded time."""
 
@@ -60,7 +69,8 @@ class Values(NamedTuple):
 
     ``far`` is a line on outliers or lost samples, or an empty text.
 
-    ``next_still`` is the length of the longest other stretch, ``still_channels`` the longest of each channel.
+    ``next_still`` is the length of the longest other stretch, ``still_channels`` the longest of each channel, and
+    ``sketch`` has hashes by which recordings with samples in common are found (`SKETCHED`).
     """
 
     samples: int
@@ -70,6 +80,7 @@ class Values(NamedTuple):
     next_still: int = 0
     still_channels: tuple[tuple[int, int], ...] = ()
     codes: tuple[int, ...] = ()  #: channels like labels
+    sketch: tuple[int, ...] = ()
 
 
 def check_first_row(where: object, x: NDArray[Any]) -> None:
@@ -101,7 +112,51 @@ def values_of(x: NDArray[Any]) -> Values:
     (still, following), *_ = _longest(equal.all(axis=1)[:, None], 2)
     alone = [runs[0] for runs in _longest(equal)] if x.shape[1] <= FEW_CHANNELS else []
     far = _far(x) or _empty(x)
-    return Values(len(x), tuple(clocks), still, far, following[1] - following[0], tuple(alone), _codes(x))
+    sketch = _sketch(x)
+    return Values(len(x), tuple(clocks), still, far, following[1] - following[0], tuple(alone), _codes(x), sketch)
+
+
+def _sketch(x: NDArray[np.float64]) -> tuple[int, ...]:
+    """Return the smallest hashes of parts of `TOGETHER` samples of a recording (T, C), in order."""
+    if len(x) < TOGETHER:
+        return ()
+    rng = np.random.default_rng(0)
+    # Odd factors, so that no bit of a product is lost.
+    channels, places = (
+        rng.integers(2**63, size=n, dtype=np.uint64) * np.uint64(2) + np.uint64(1) for n in (x.shape[1], TOGETHER)
+    )
+    bits = np.ascontiguousarray(x + 0.0).view(np.uint64)
+    samples = _mixed(_mixed(bits) @ channels)
+    parts = np.lib.stride_tricks.sliding_window_view(samples, TOGETHER) @ places
+    return tuple(np.unique(_mixed(parts))[:SKETCHED].tolist())
+
+
+def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return numbers in which every bit depends on all bits of the given ones (the finaliser of SplitMix64)."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+def _sharing(recordings: Mapping[str, Values]) -> list[tuple[str, str]]:
+    """Return the pairs of recordings with a part of their sketches in common that few others have."""
+    having = defaultdict[int, list[str]](list)
+    for name, values in recordings.items():
+        for part in values.sketch:
+            having[part].append(name)
+    few = (names for names in having.values() if len(names) <= FEW_SHARE)
+    return list(dict.fromkeys(pair for names in few for pair in combinations(names, 2)))
+
+
+def _in_common(one: Values, other: Values) -> bool:
+    """Return whether most of the shorter of two recordings is a part of the other, but not all of both."""
+    if one.samples == other.samples or not one.sketch or not other.sketch:
+        return False
+    # Only up to the smaller of the largest hashes do both sketches have all parts.
+    limit = min(one.sketch[-1], other.sketch[-1])
+    mine, theirs = ({part for part in values.sketch if part <= limit} for values in (one, other))
+    fewer = min(len(mine), len(theirs))
+    return fewer >= FEWEST_PARTS and len(mine & theirs) >= IN_COMMON * fewer
 
 
 def _empty(x: NDArray[np.float64]) -> str:
@@ -257,6 +312,12 @@ def unusual(
             lines.append(line)
         if lines:
             told[name] = lines
+    for name, other in _sharing(recordings):
+        if _in_common(recordings[name], recordings[other]):
+            line = (
+                f"most of its samples, or of those of {name}, are in both, as if it were one recording; leave one out"
+            )
+            told.setdefault(other, []).append(line)
     return told
 
 

@@ -1,14 +1,9 @@
-"""Whitened features: standardised per video, smoothed in time and whitened over the task (methods 4.11).
-
-Projected onto a few channels they can be the input of an encoder (methods 4.12), and they can be combined with the
-embedding that an encoder learned (methods 4.13).
-"""
+"""Whitened features: standardised per video, smoothed in time and whitened over the task (methods 4.11)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +17,6 @@ from rgwot.embedding.arrays import resolution
 from rgwot.embedding.interface import (
     FRAMES_AT_ONCE,
     USUAL,
-    ArrayFeatures,
     Embedded,
     EmbedVideo,
     Fitted,
@@ -58,7 +52,7 @@ def cell_means(store: VideoFeatures, grid: int) -> NDArray[np.float32]:
     return means.reshape(len(store), -1)
 
 
-def standardise(x: NDArray[Any], dtype: str = "float16") -> NDArray[np.float64]:
+def standardise(x: NDArray[np.floating], dtype: str = "float16") -> NDArray[np.float64]:
     """Scale the channels of one video (T, C) to mean 0 and standard deviation 1 over its samples.
 
     A channel counts as constant, and becomes 0, if rounding to the type ``dtype`` in which it was stored explains its
@@ -73,7 +67,7 @@ def standardise(x: NDArray[Any], dtype: str = "float16") -> NDArray[np.float64]:
     return np.asarray(np.divide(offsets, deviation, out=np.zeros_like(offsets), where=varies))
 
 
-def smooth(x: NDArray[Any], share: float) -> NDArray[np.float64]:
+def smooth(x: NDArray[np.floating], share: float) -> NDArray[np.float64]:
     """Average every sample of one video (T, C) with its neighbours, over a share of the video's length.
 
     The window is centred and has the odd number of samples nearest to ``share * T`` (in a tie, the larger number).
@@ -84,7 +78,7 @@ def smooth(x: NDArray[Any], share: float) -> NDArray[np.float64]:
     return values if width == 1 else np.asarray(uniform_filter1d(values, width, axis=0, mode="nearest"))
 
 
-def speed(z: NDArray[Any]) -> NDArray[np.float64]:
+def speed(z: NDArray[np.floating]) -> NDArray[np.float64]:
     r"""Return how fast the standardised channels of one video (T, C) change, as logarithms (T, C).
 
     .. math:: \log\left(\frac{|z_{t+1} - z_{t-1}|}{2} + 0.02\right)
@@ -95,12 +89,12 @@ def speed(z: NDArray[Any]) -> NDArray[np.float64]:
     return log_speed(z[ahead], z[behind])
 
 
-def log_speed(ahead: NDArray[Any], behind: NDArray[Any]) -> NDArray[Any]:
+def log_speed(ahead: NDArray[np.floating], behind: NDArray[np.floating]) -> NDArray[Any]:
     """Return the `speed` from the samples after (``ahead``) and before (``behind``) each sample, of any shape."""
     return np.asarray(np.log(np.abs(ahead - behind) / 2 + STILL))
 
 
-def variability(z: NDArray[Any], share: float) -> NDArray[np.float64]:
+def variability(z: NDArray[np.floating], share: float) -> NDArray[np.float64]:
     """Return log(s + 0.02) of the standard deviations s (T, C) of standardised channels around every sample.
 
     The window is that of `smooth`, but has at least three samples. Beyond its ends a video is continued as there.
@@ -110,7 +104,7 @@ def variability(z: NDArray[Any], share: float) -> NDArray[np.float64]:
     return np.asarray(np.log(np.sqrt(np.maximum(squares - np.square(mean), 0)) + STILL))
 
 
-def condition(x: NDArray[Any], settings: Whitened, dtype: str = "float16") -> NDArray[np.float32]:
+def condition(x: NDArray[np.floating], settings: Whitened, dtype: str = "float16") -> NDArray[np.float32]:
     """Return the features of a video (T, C) in the form for `fit_whitening`: (T, C), (T, 2 C) or (T, 3 C).
 
     Channels are standardised. Their speed and variability, if requested, follow after all channels and are also
@@ -160,7 +154,7 @@ class Whitening:
     basis: NDArray[np.float64]
     blocks: int = 1
 
-    def apply(self, x: NDArray[Any]) -> NDArray[np.float32]:
+    def apply(self, x: NDArray[np.floating]) -> NDArray[np.float32]:
         """Whiten samples (T, C) and scale them to unit length, (T, D); a sample at the mean is 0."""
         white = np.asarray(x, dtype=np.float64) @ self.basis - self.mean @ self.basis
         if self.blocks == 1:
@@ -169,7 +163,7 @@ class Whitening:
         return np.concatenate([unit_rows(part) / np.float32(np.sqrt(self.blocks)) for part in parts], axis=1)
 
 
-def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> Whitening:
+def fit_whitening(videos: Sequence[NDArray[np.floating]], D: int, floor: float) -> Whitening:
     """Fit PCA whitening to the samples of several videos.
 
     Parameters
@@ -214,7 +208,7 @@ def fit_whitening(videos: Sequence[NDArray[Any]], D: int, floor: float) -> White
     return Whitening(mean, components * np.sign(largest) / np.sqrt(variances[keep]))
 
 
-def fit_blocks(videos: Sequence[NDArray[Any]], settings: Whitened) -> Whitening:
+def fit_blocks(videos: Sequence[NDArray[np.floating]], settings: Whitened) -> Whitening:
     """Fit the whitening of conditioned videos (T_v, C): one block, or two where variability is ``apart``.
 
     The columns are values, speed (if requested) and variability. If there are two blocks, the first has the components
@@ -287,154 +281,9 @@ def _leading(matrix: NDArray[np.float64], D: int) -> tuple[NDArray[np.float64], 
     return values[::-1], vectors[:, ::-1]
 
 
-CHANNELS = 64
-"""Largest number of channels of projected maps, a sixteenth of conv4c's."""
-
 VECTORS = Whitened()
 """The whitening of vectors: as in the method ``whitened`` by default, onto at most 32 channels."""
-
-FLOOR = 1e-4
-"""Components below this share of the largest variance are dropped."""
-
-FRAMES = 64
-"""Number of evenly spaced frames per video for fitting the projection, and of frames projected at once."""
-
-CONSTANT = 1e-4
-"""A channel with a standard deviation below this share of its root mean square becomes 0."""
-
-
-@dataclass(frozen=True)
-class Projection:
-    """Whitening of each position of maps, standardised per video and channel, or of vectors, which are also smoothed.
-
-    ``mean`` (C,) and ``basis`` (C, D) are as in `Whitening`, for the standardised channels, or these and their speeds.
-    """
-
-    mean: NDArray[np.float32]
-    basis: NDArray[np.float32]
-
-    def __call__(self, store: VideoFeatures) -> VideoFeatures:
-        """Project the maps of a video, (T, C, h, w) to (T, D, h, w)."""
-        frames, channels, height, width = store.shape
-        moving = len(self.mean) > channels
-        if store.vectors:
-            offsets = conditioned([store], _vectors(moving))[0].astype(np.float64) - self.mean
-            return _held(store, (offsets @ self.basis).astype(np.float16))
-        values = partial(_values, store)
-        mean, scale = moments(values, frames)
-        basis = scale[:, None] * self.basis[:channels]
-        offset = (mean * scale + self.mean[:channels]) @ self.basis[:channels]
-        speeds = _standardised(partial(_speeds, store, mean, scale), frames) if moving else None
-        maps = np.empty((frames, self.basis.shape[1], height, width), dtype=np.float16)
-        for block in _blocks(frames):
-            places = values(block) @ basis - offset
-            if speeds is not None:
-                places += (speeds(block) - self.mean[channels:]) @ self.basis[channels:]
-            maps[block] = np.moveaxis(places, -1, 1)
-        return _held(store, maps)
-
-
-def _vectors(speed: bool) -> Whitened:
-    return VECTORS.model_copy(update={"speed": speed})
 
 
 Look = Callable[[NDArray[np.int64]], NDArray[np.float32]]
 """Maps of the frames (n,) of a video, with the channels last: (n, h, w, C)."""
-
-
-def _values(store: VideoFeatures, frames: NDArray[np.int64]) -> NDArray[np.float32]:
-    return np.moveaxis(store.frames(frames).astype(np.float32), 1, -1)
-
-
-def _speeds(
-    store: VideoFeatures, mean: NDArray[np.float32], scale: NDArray[np.float32], frames: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    """Return the `speed` at every position of maps, from the frame before and the one after."""
-    around = np.clip(frames[:, None] + np.arange(-1, 2), 0, len(store) - 1)
-    needed, rows = np.unique(around, return_inverse=True)
-    z = ((_values(store, needed) - mean) * scale)[rows.reshape(around.shape)]
-    return log_speed(z[:, 2], z[:, 0])
-
-
-def _standardised(look: Look, T: int) -> Look:
-    mean, scale = moments(look, T)
-    return lambda frames: (look(frames) - mean) * scale
-
-
-def _blocks(T: int) -> Iterator[NDArray[np.int64]]:
-    return (np.arange(start, min(start + FRAMES, T)) for start in range(0, T, FRAMES))
-
-
-def moments(look: Look, T: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return mean and reciprocal standard deviation (C,) of every channel over T frames and all positions."""
-    total, squares, count = np.zeros(1), np.zeros(1), 0
-    for block in _blocks(T):
-        maps = look(block).astype(np.float64)
-        total = total + maps.sum(axis=(0, 1, 2))
-        squares = squares + np.square(maps).sum(axis=(0, 1, 2))
-        count += maps[..., 0].size
-    mean, power = total / max(count, 1), squares / max(count, 1)
-    deviation = np.sqrt(np.maximum(power - mean**2, 0))
-    varies = deviation > CONSTANT * np.sqrt(power)
-    scale = np.divide(1.0, deviation, out=np.zeros(len(mean)), where=varies)
-    return mean.astype(np.float32), scale.astype(np.float32)
-
-
-def fit_projection(stores: Sequence[VideoFeatures], speed: bool) -> Projection:
-    """Fit the projection to training videos with frames; all have maps, or all have vectors.
-
-    With ``speed`` every channel is accompanied by its `rgwot.embedding.whitened.speed`, in maps at every position.
-    """
-    if stores[0].vectors:
-        whitening = fit_whitening(conditioned(stores, _vectors(speed)), VECTORS.D, VECTORS.floor)
-    else:
-        whitening = fit_whitening([_places(store, speed) for store in stores], CHANNELS, FLOOR)
-    return Projection(whitening.mean.astype(np.float32), whitening.basis.astype(np.float32))
-
-
-def _places(store: VideoFeatures, speed: bool) -> NDArray[np.float32]:
-    """Return the standardised values (n, C), with speed (n, 2 C), at all positions of evenly spaced frames."""
-    chosen = np.unique(np.linspace(0, len(store) - 1, min(len(store), FRAMES)).astype(np.int64))
-    values = partial(_values, store)
-    mean, scale = moments(values, len(store))
-    columns = [(values(chosen) - mean) * scale]
-    if speed:
-        columns.append(_standardised(partial(_speeds, store, mean, scale), len(store))(chosen))
-    return np.concatenate([maps.reshape(-1, maps.shape[-1]) for maps in columns], axis=1)
-
-
-def _held(store: VideoFeatures, maps: NDArray[np.float16]) -> VideoFeatures:
-    """Return the features of a video, but with the given array in memory."""
-    return ArrayFeatures(store.video, maps, store.time_s, store.duration_s, store.native_fps, store.fps)
-
-
-def fit_beside(stores: Sequence[VideoFeatures], learned: EmbedVideo) -> dict[str, NDArray[Any]]:
-    """Fit whitened features to the training videos; ``learned`` returns their learned embeddings z.
-
-    Returns ``mean`` and ``basis`` of the whitening (the method ``whitened`` with default settings) and ``centre`` (D,),
-    the mean of z over all samples. It is subtracted because what all samples share does not distinguish key steps.
-    """
-    with threadpool_limits(limits=1):
-        whitening = fit_whitening(conditioned(stores, VECTORS), VECTORS.D, VECTORS.floor)
-    total = sum(learned(store).embedding.sum(axis=0, dtype=np.float64) for store in stores)
-    centre = (total / sum(len(store) for store in stores)).astype(np.float32)
-    return {"mean": whitening.mean, "basis": whitening.basis, "centre": centre}
-
-
-def with_beside(learned: EmbedVideo, arrays: Mapping[str, NDArray[Any]], share: float) -> EmbedVideo:
-    r"""Return the function that combines whitened features w of length 1 and learned embeddings z.
-
-    .. math:: \left[\sqrt{s}\, w,\ \sqrt{1 - s}\, \frac{z - c}{|z - c|}\right]
-
-    with the share s in (0, 1), and w and the centre c of `fit_beside`.
-    """
-    whitening = Whitening(arrays["mean"], arrays["basis"])
-
-    def embed(store: VideoFeatures) -> Embedded:
-        offsets = learned(store).embedding - arrays["centre"]
-        with threadpool_limits(limits=1):
-            white = whitening.apply(conditioned([store], VECTORS)[0])
-        parts = [np.sqrt(share) * white, np.sqrt(1 - share) * unit_rows(offsets)]
-        return Embedded(np.concatenate(parts, axis=1).astype(np.float32))
-
-    return embed

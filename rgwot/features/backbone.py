@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -149,10 +149,10 @@ def _weights(backbone: Backbone) -> dict[str, Tensor]:
     return {name: value for name, value in backbone.network.state_dict().items() if not name.endswith(_COUNTER)}
 
 
-def _download(weights: str, entry: Extractor) -> Mapping[str, Any]:
+def _download(weights: str, entry: Extractor) -> Mapping[str, object]:
     try:
         if entry.member:
-            return cast(Mapping[str, Any], import_module(entry.module).weights(entry.member, weights))
+            return cast(Mapping[str, object], import_module(entry.module).weights(entry.member, weights))
         return torch.hub.load_state_dict_from_url(
             entry.weights[weights], progress=False, check_hash=True, weights_only=True
         )
@@ -163,7 +163,7 @@ def _download(weights: str, entry: Extractor) -> Mapping[str, Any]:
         ) from error
 
 
-def _checkpoint(path: Path, entry: Extractor) -> Mapping[str, Any]:
+def _checkpoint(path: Path, entry: Extractor) -> Mapping[str, object]:
     if not path.is_file():
         expected = ", ".join([*entry.weights, "random"])
         raise RgwotError(f"weights {path}: no such file; expected {expected} or a path of a {entry.name} checkpoint")
@@ -181,7 +181,7 @@ def _checkpoint(path: Path, entry: Extractor) -> Mapping[str, Any]:
     return {str(name).removeprefix("module."): value for name, value in content.items()}
 
 
-def _fill(backbone: Backbone, state: Mapping[str, Any], source: str) -> None:
+def _fill(backbone: Backbone, state: Mapping[str, object], source: str) -> None:
     entry, needed = backbone.entry, _weights(backbone)
     missing = [name for name in needed if name not in state]
     if missing:

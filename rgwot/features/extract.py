@@ -81,7 +81,7 @@ class Extraction:
         output: Path,
         info: VideoInfo,
         settings: FeatureSettings,
-        attributes: Mapping[str, Any],
+        attributes: Mapping[str, object],
         backbone: Backbone,
     ) -> None:
         self._video, self._output, self._info, self._settings = video, output, info, settings
@@ -165,9 +165,9 @@ class Extraction:
         move(store, self._output)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _graph(self, chunks: Sequence[int]) -> dict[tuple[str, int], Any]:
+    def _graph(self, chunks: Sequence[int]) -> dict[tuple[str, int], object]:
         """Return a chain decode, map, write per chunk, with dependencies between chunks where order matters."""
-        graph: dict[tuple[str, int], Any] = {}
+        graph: dict[tuple[str, int], object] = {}
         for place, number in enumerate(chunks):
             # Frames come in order, so a chunk waits for the one before; waiting for the write of the chunk two before
             # bounds the memory.
@@ -177,13 +177,13 @@ class Extraction:
             graph["write", place] = (self._write, ("map", place))
         return graph
 
-    def _decode(self, number: int, *_after: Any) -> _Chunk:
+    def _decode(self, number: int, *_after: object) -> _Chunk:
         frames = list(itertools.islice(self._frames, len(self._times_of(number))))
         side = self._settings.size
         pixels = np.stack(frames) if frames else np.empty((0, side, side, 3), dtype=np.uint8)
         return _Chunk(number, pixels, self._reader.versions, list(self._reader.failures))
 
-    def _to_maps(self, chunk: _Chunk, *_after: Any) -> _Chunk:
+    def _to_maps(self, chunk: _Chunk, *_after: object) -> _Chunk:
         return replace(chunk, content=conv4c(self._backbone, chunk.content, self._settings.batch))
 
     def _write(self, chunk: _Chunk) -> None:
@@ -241,7 +241,7 @@ def side_folders(output: Path) -> list[Path]:
     return sorted(output.parent.glob(f".{glob.escape(output.name)}.*.partial"))
 
 
-def _side_folder(output: Path, key: Mapping[str, Any]) -> Path:
+def _side_folder(output: Path, key: Mapping[str, object]) -> Path:
     """Return the folder of the unfinished store, and remove unfinished stores of other settings or sources."""
     digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
     folder = output.parent / f".{output.name}.{digest}.partial"
@@ -252,7 +252,7 @@ def _side_folder(output: Path, key: Mapping[str, Any]) -> Path:
     return folder
 
 
-def identity(settings: FeatureSettings, weights_sha256: str) -> dict[str, Any]:
+def identity(settings: FeatureSettings, weights_sha256: str) -> dict[str, object]:
     """Return the attributes that two stores must share if their features are to be comparable."""
     entry = extractor(settings.backbone)
     return {
@@ -338,7 +338,7 @@ def _prepared(backbone: Backbone, fused: bool) -> tuple[str, Backbone]:
 
 
 def _write_skipped(
-    video: Path, output: Path, shape: tuple[int, ...], attributes: Mapping[str, Any], reason: str
+    video: Path, output: Path, shape: tuple[int, ...], attributes: Mapping[str, object], reason: str
 ) -> None:
     nothing = {"source": video.name, "source_bytes": 0, "source_mtime_ns": 0, "source_sha256": ""}
     facts = source_facts(video) if video.is_file() else nothing

@@ -107,7 +107,7 @@ def import_features(
     large, or if the number or times of its features do not fit the duration.
     """
     source, output = Path(source), Path(output)
-    expect: dict[str, Any] = {"settings": settings.model_dump(mode="json")}
+    expect: dict[str, object] = {"settings": settings.model_dump(mode="json")}
     skipped = bool(reason)
     if footage is not None or skipped:
         expect |= {key: value for key, value in video_facts(footage, "", "").items() if key not in ("status", "reason")}
@@ -218,7 +218,7 @@ def count_kept(source: Path, measured: FileFacts, settings: ImportSettings, foot
     return n_features, clause
 
 
-def _numbers_of(scales: float, dtype: str) -> dict[str, Any]:
+def _numbers_of(scales: float, dtype: str) -> dict[str, object]:
     """Return a store's attributes on its numbers: how far the scales of channels differ, and any type but float16."""
     return {"scales": scales, **({} if dtype == "float16" else {"stored": dtype})}
 
@@ -239,8 +239,8 @@ def read_maps(
 
 
 def described(
-    array: ArraySource, measured: FileFacts, settings: ImportSettings, source: Mapping[str, Any]
-) -> dict[str, Any]:
+    array: ArraySource, measured: FileFacts, settings: ImportSettings, source: Mapping[str, object]
+) -> dict[str, object]:
     """Return the attributes of a store of imported features, without those about its video.
 
     ``source`` are the attributes of their file (`rgwot.features.store.source_facts`).
@@ -261,7 +261,7 @@ def described(
     }
 
 
-def _origin(settings: ImportSettings, source: Mapping[str, Any]) -> dict[str, Any]:
+def _origin(settings: ImportSettings, source: Mapping[str, object]) -> dict[str, object]:
     return {
         "backbone": settings.backbone,
         "weights": settings.weights,
@@ -349,7 +349,7 @@ def seconds(where: str, times: ArrayLike) -> NDArray[np.float64]:
     return check_times(Path(where), values)
 
 
-def _facts(name: str, array: NDArray[Any]) -> Mapping[str, Any]:
+def _facts(name: str, array: NDArray[np.floating]) -> Mapping[str, object]:
     """Return name, size and SHA-256 of the array as an ``.npy`` file, by which a bundle recognises a video."""
     values, head = np.ascontiguousarray(array), io.BytesIO()
     np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(values))

@@ -15,8 +15,8 @@ from rgwot.datasets.arrays import other_columns
 from rgwot.features import read_index
 from rgwot.features.store import FeatureStore, open_store
 from rgwot.paths import STORE
+from rgwot.runtime.csv_files import write_rows
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_rows
 from rgwot.runtime.progress import with_progress
 
 log = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ def write_index(listed: Sequence[str | os.PathLike[str]], output: str | os.PathL
     write_rows(INDEX_COLUMNS, [[row[column] for column in INDEX_COLUMNS] for row in rows], output)
 
 
-def _row(path: Path) -> dict[str, Any]:
+def _row(path: Path) -> dict[str, object]:
     store = open_store(path)
     facts = (store.video, store.status, store.reason, len(store), _digest(store), size_of(store))
     return dict(zip((*INDEX_COLUMNS, SIZE), facts, strict=True))
@@ -139,7 +139,7 @@ def open_stores(index_csv: str | Path, features_dir: str | Path, held_out: Colle
     return stores
 
 
-def common_attributes(store: FeatureStore) -> dict[str, Any]:
+def common_attributes(store: FeatureStore) -> dict[str, object]:
     """Return the attributes that all videos of a task must share, so that one encoder can read them.
 
     The precision of imported features may differ.

@@ -307,12 +307,15 @@ def is_current(path: Path, source: Path, expect: Mapping[str, Any], on_bad_video
         return False
     if on_bad_video == "fail" and left_out(store.status, store.imported):
         return False
-    recorded, source_status = store.attributes, holding_file(source).stat()
-    if (recorded.get("source"), recorded.get("source_bytes")) != (source.name, source_status.st_size):
+    return is_made_from(store, source)
+
+
+def is_made_from(store: FeatureStore, source: Path) -> bool:
+    """Return whether a store was made from a source with this name and content, which an equal size and time show."""
+    recorded, status = store.attributes, holding_file(source).stat()
+    if (recorded.get("source"), recorded.get("source_bytes")) != (source.name, status.st_size):
         return False
-    return recorded.get("source_mtime_ns") == source_status.st_mtime_ns or recorded.get("source_sha256") == _digest(
-        source
-    )
+    return recorded.get("source_mtime_ns") == status.st_mtime_ns or recorded.get("source_sha256") == _digest(source)
 
 
 def made_from_another(store: Path, source: Path) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ DEGENERATE_VIDEOS = 0.5
 """Share of degenerate videos from which a result made of separate videos is degenerate."""
 
 
-def mean_pairwise_cosine(x: NDArray[Any]) -> float:
+def mean_pairwise_cosine(x: NDArray[np.floating]) -> float:
     """Return the mean cosine over all pairs of different samples, (|sum_t x_t/|x_t||^2 - T) / (T (T - 1)).
 
     Zero vectors have no direction and are left out; NaN if fewer than two samples (T, D) have a direction.
@@ -56,7 +56,7 @@ def mean_pairwise_cosine(x: NDArray[Any]) -> float:
     return float(np.clip((total @ total - T) / (T * (T - 1)), -1.0, 1.0))
 
 
-def relative_variance(x: NDArray[Any]) -> float:
+def relative_variance(x: NDArray[np.floating]) -> float:
     """Return mean |x_t - mean|^2 / mean |x_t|^2 of embeddings (T, D), in [0, 1].
 
     For unit vectors this is 1 minus the mean cosine over all pairs, a sample with itself included. It is 0 if
@@ -70,7 +70,7 @@ def relative_variance(x: NDArray[Any]) -> float:
     return float(min(np.mean(np.sum(offsets**2, axis=1)) / power, 1.0))
 
 
-def membership_entropy(memberships: NDArray[Any]) -> float:
+def membership_entropy(memberships: NDArray[np.floating]) -> float:
     """Return the mean entropy of memberships (T, K) divided by ln K: 0 hard, 1 uniform; 0 for K = 1."""
     u = np.asarray(memberships, dtype=np.float64)
     K = u.shape[1]
@@ -80,24 +80,26 @@ def membership_entropy(memberships: NDArray[Any]) -> float:
     return float(np.clip(-np.mean(np.sum(u * logs, axis=1)) / math.log(K), 0.0, 1.0))
 
 
-def mean_max_membership(memberships: NDArray[Any]) -> float:
+def mean_max_membership(memberships: NDArray[np.floating]) -> float:
     """Return the mean over samples (T, K) of the largest membership, in [1/K, 1]."""
     return float(np.mean(np.asarray(memberships, dtype=np.float64).max(axis=1)))
 
 
-def membership_contrast(memberships: NDArray[Any]) -> float:
+def membership_contrast(memberships: NDArray[np.floating]) -> float:
     """Return (K mean max u - 1) / (K - 1): 0 when all memberships (T, K) are 1/K, 1 when hard; 1 for K = 1."""
     largest, K = mean_max_membership(memberships), np.shape(memberships)[1]
     return 1.0 if K == 1 else (K * largest - 1) / (K - 1)
 
 
-def dominant_share(labels: NDArray[Any]) -> float:
+def dominant_share(labels: NDArray[np.integer]) -> float:
     """Return the share of the most frequent label among labels (T,), T >= 1."""
     _, counts = np.unique(labels, return_counts=True)
     return float(counts.max() / counts.sum())
 
 
-def diagnose(x: NDArray[Any], labels: NDArray[Any], K: int, memberships: NDArray[Any] | None = None) -> Cause | None:
+def diagnose(
+    x: NDArray[np.floating], labels: NDArray[np.integer], K: int, memberships: NDArray[np.floating] | None = None
+) -> Cause | None:
     """Return the cause if labels (T,) of embeddings x (T, D) are degenerate, or None if they are not.
 
     An embedding of two samples or more is constant when its relative variance is below `CONSTANT_EMBEDDING`. This is

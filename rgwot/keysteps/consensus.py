@@ -11,7 +11,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from rgwot.keysteps.interface import (
     decode_by_some,
     directions,
     learned_from,
+    matched,
     middle_times,
 )
 from rgwot.keysteps.meanfield import MeanField, decoded, label, label_at_once, segment
@@ -238,7 +239,7 @@ def _of_others(z: Array, memberships: Array, labels: NDArray[np.int64], fold: ND
 POOLS = 7
 """Number of pools of segmentations: with more, fewer seeds give another answer. A single video has one pool."""
 
-AT_ONCE: dict[str, Any] = {"max_iterations": 1, "inner": 2}
+AT_ONCE: dict[str, object] = {"max_iterations": 1, "inner": 2}
 """Changed settings of the segmentations that label many videos at once; they need not converge."""
 
 MEMBERSHIP_FLOOR = 0.2
@@ -360,26 +361,20 @@ def quick_consensus(frames: Frames, K: int, chain: MeanfieldSettings) -> Array:
     return refine(frames, best.memberships[following], QUICK.refinements)[0]
 
 
-def matched(labels: NDArray[np.int64], to: NDArray[np.int64], K: int) -> NDArray[np.int64]:
-    """Renumber labels (T,) in 0..K-1 one to one, so that as many as possible equal the labels ``to`` (T,).
-
-    >>> matched(np.array([2, 2, 0, 0, 1]), np.array([0, 0, 1, 1, 1]), 3).tolist()
-    [0, 0, 1, 1, 2]
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    shared = np.bincount(labels * K + to, minlength=K * K).reshape(K, K)
-    numbers = linear_sum_assignment(-shared)[1]
-    return np.asarray(numbers[labels], dtype=np.int64)
-
-
 def restore_consensus(learned: Learned, K: int, consensus: Consensus, at_once: bool = False) -> Predict:
     """Return the function that labels other videos by the learned segmentations and the classifier.
 
     The samples get memberships in every segmentation of a pool and, from these, in the segmentation of the pool, which
     are combined with the classifier. Many videos are labelled ``at_once``, with only two updates for each segmentation
     of the pool.
+
+    Raises
+    ------
+    ValueError
+        For segmentations that do not divide the centres.
     """
+    if (learned["clusters"] < 1).any() or learned["clusters"].sum() != len(learned["member_centres"]):
+        raise ValueError("clusters do not divide member_centres")
     chain, borders = consensus.meanfield, np.cumsum(learned["clusters"])[:-1]
     centres, shares = (np.split(learned[name], borders) for name in ("member_centres", "member_shares"))
     whitening = Whitening(learned["whitening_mean"], learned["whitening_basis"])
@@ -427,7 +422,7 @@ class _Pool(NamedTuple):
     centres: Sequence[NDArray[np.float64]]
     shares: Sequence[NDArray[np.float64]]
     whitening: Whitening
-    x: NDArray[Any]
+    x: NDArray[np.floating]
 
 
 def _pool(
@@ -451,7 +446,7 @@ def _pool(
 
 
 def _best(
-    pools: Sequence[NDArray[Any]],
+    pools: Sequence[NDArray[np.floating]],
     K: int,
     lengths: Sequence[int],
     generator: np.random.Generator,
@@ -469,7 +464,7 @@ def _best(
     return min(in_threads(lambda own: segment(x, lengths, K, single, own), generator.spawn(starts)), key=cost)
 
 
-def _widened(columns: NDArray[Any], width: int) -> NDArray[Any]:
+def _widened(columns: NDArray[np.floating], width: int) -> NDArray[np.floating]:
     """Add columns of zeros, which change no direction, up to a width."""
     return np.pad(columns, ((0, 0), (0, width - columns.shape[1])))
 

@@ -16,10 +16,11 @@ from rgwot.embedding.interface import USUAL, EmbeddedTask
 from rgwot.embedding.pace import at_usual_pace
 from rgwot.embedding.values import on_lengths, usual_length
 from rgwot.keysteps import collapse
+from rgwot.keysteps.common_time import choose_share, explained_share
 from rgwot.keysteps.evidence import appearance, usual_samples, without_lookalikes
-from rgwot.keysteps.extended import NUMBERS, choose_share, differ, explained_share, extended, renumbered, restored
+from rgwot.keysteps.extended import NUMBERS, extended, renumbered, restored
 from rgwot.keysteps.graphcut import INSTEAD
-from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decode, Given, Learned, Predict, directions
+from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decode, Given, Learned, Predict, differ, directions
 from rgwot.keysteps.labelling import ByVideo, Labelling, labelling_of, split_by_video, with_given
 from rgwot.keysteps.ordering import KeySteps, Order, counted, generator_for, procedure_of, usual_of, video_order
 from rgwot.keysteps.settings import Clustering, Decoder, Labelled, Meanfield, MeanfieldSettings, resolved_K
@@ -285,8 +286,11 @@ def _cluster_task(
     if twice is None and other is not None:
         again = labelling_of(training.values(), task.features_fps, K, _seeded(decode, K, other), usual)
         twice = labelling.labels, again.labels
-    # Background counts as one more cluster, and there may be clusters beyond K.
-    apart = math.nan if twice is None else differ(*(own - NO_CLUSTER for own in twice), 2 + int(np.max(twice)))
+    apart = math.nan
+    if twice is not None:
+        # Background counts as one more cluster, and there may be clusters beyond K.
+        first, second = (own - NO_CLUSTER for own in twice)
+        apart = differ(first, second, 2 + int(np.max(twice)))
     members = [
         {name: row for name, row in split_by_video(training, member).items() if (row != UNKNOWN).all()}
         for member in labelling.members

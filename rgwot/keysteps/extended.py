@@ -1,305 +1,23 @@
-"""Extensions of any decoder: time (methods 5.5), the choice of its weight (5.7), and surplus clusters (5.6).
-
-If `decode.time` is ``auto``, samples are first labelled without time. If the labels have the same order in all videos,
-and explain the samples hardly worse once time has half of the squared length of embeddings, it has this weight, and the
-videos are aligned to measure it; otherwise its weight is only a hint. The mean field makes these labels for every
-decoder: it takes a fraction of a second.
-"""
+"""Extensions of any decoder: time beside the features (methods 5.5) and surplus clusters (5.6)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.diagnostics import TimeChoice
 from rgwot.embedding.interface import USUAL
+from rgwot.keysteps.common_time import with_time
 from rgwot.keysteps.interface import (
-    NO_CLUSTER,
-    Array,
     Decode,
     Decoded,
     Frames,
     Learned,
     Predict,
     Restore,
-    directions,
-    learned_from,
-    middle_times,
-    rows_of,
 )
-from rgwot.keysteps.ordering import concordance
-from rgwot.keysteps.settings import MeanfieldSettings
-from rgwot.keysteps.warping import evenly_spaced, warp
-from rgwot.runtime.threads import in_threads
-from rgwot.timing import thinned
-
-HINT = 0.03
-"""Weight of relative time if the videos differ in their order."""
-
-ONE_ORDER = 0.5
-"""Weight of common time if the videos have one order; 0.4 and 0.6 score the same (benchmarks/report/labelled.md)."""
-
-SAME_ORDER = 0.47
-"""Videos have one order from this concordance on, with labels made without time. It lies in the middle between tasks
-that gain from common time and tasks that lose (benchmarks/report/labelled.md)."""
-
-KEPT_SHARE = 0.7
-"""Common time is taken if the labels made with it predict the samples of other videos at least this many times as well
-as labels made without time. Where videos swap key steps, time cuts them apart, and less is predicted."""
-
-NEAR = 0.1
-"""The choice is doubtful if one of the two measures is within this share of its limit."""
-
-REFERENCES = 16
-"""Each video is aligned with at most this many others, which are evenly spaced."""
-
-MOST_ALIGNED = 4_000
-"""Approximate limit of the alignments of a task: with many videos each is aligned with fewer, but at least one."""
-
-STARTS = 12
-"""Number of segmentations; their J and concordance are averaged, to depend less on the start."""
-
-QUICK: dict[str, Any] = {"restarts": 4, "max_iterations": 8}
-"""Changed settings of the mean field during the choice."""
-
-MOST_TRIED = 20_000
-"""Most samples for the choice; longer tasks are thinned evenly."""
-
-
-def with_time(x: NDArray[Any], lengths: Sequence[int], share: float, common: NDArray[Any] | None = None) -> Array:
-    r"""Add time to embeddings, with a share of their squared length.
-
-    .. math:: x'_i = \left[\sqrt{1 - w}\, \frac{x_i}{|x_i|},\ \sqrt{w}\cos a_i,\ \sqrt{w}\sin a_i\right],
-              \qquad a_i = \pi \left(t_i - \frac12\right)
-
-    where t is the relative time (i + 1/2) / T_v, or `common_times` if there are references ``common``. Time is a point
-    on a half circle, so that embeddings keep the length 1 and the two ends of a video are as far apart as possible. If
-    every key step is done once and in order, time separates key steps that look alike; if key steps repeat, it
-    separates their repetitions.
-
-    Returns (T, D + 2) for samples x (T, D) of videos of T_v samples each and a share w in [0, 1), or x for w = 0.
-    """
-    samples = np.asarray(x, dtype=np.float64)
-    if share == 0:
-        return samples
-    times = middle_times(lengths) if common is None else common_times(samples, lengths, common)
-    angles = np.pi * (times - 0.5)
-    place = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    return np.concatenate([np.sqrt(1 - share) * directions(samples), np.sqrt(share) * place], axis=1)
-
-
-def references(x: NDArray[Any], lengths: Sequence[int]) -> NDArray[np.float32]:
-    """Return the directions of evenly spaced samples (n, R, D) of the videos with which all others are aligned."""
-    V = len(lengths)
-    n = max(1, min(REFERENCES, MOST_ALIGNED // V))
-    videos = np.unique(np.linspace(0, V - 1, n).round().astype(np.int64))
-    return evenly_spaced(directions(x), lengths)[videos].astype(np.float32)
-
-
-def common_times(x: NDArray[Any], lengths: Sequence[int], common: NDArray[Any]) -> Array:
-    """Return the common time of samples: the mean relative time of the samples that they match in the references.
-
-    Dynamic time warping aligns each video with every reference, and a reference also with itself. Common time never
-    decreases within a video; it increases faster than relative time while the video is quicker than the references.
-
-    Parameters
-    ----------
-    x
-        Concatenated samples (T, D) of V videos.
-    lengths
-        Samples of each video.
-    common
-        `references` (n, R, D).
-
-    Returns
-    -------
-    Times (T,) in [0, 1].
-    """
-    few = evenly_spaced(directions(x), lengths)
-    R = common.shape[1]
-    places = np.linspace(0, 1, R)
-
-    def matched(reference: Array) -> Array:
-        _, paths = warp(few, np.broadcast_to(reference, few.shape))
-        pairs = (path[path[:, 0] >= 0].T for path in paths)
-        return np.stack([np.bincount(i, places[j], R) / np.bincount(i, minlength=R) for i, j in pairs])
-
-    means = np.mean(in_threads(matched, common.astype(np.float64)), axis=0)
-    return np.concatenate([np.interp(middle_times([T]), places, mean) for T, mean in zip(lengths, means, strict=True)])
-
-
-def choose_share(
-    x: NDArray[Any], lengths: Sequence[int], K: int, settings: MeanfieldSettings, seed: int
-) -> tuple[float, NDArray[np.float32] | None, TimeChoice]:
-    """Choose the weight of time: `ONE_ORDER` and common time if the videos have one order, otherwise `HINT`.
-
-    They have one order if labels made without time have it in all videos (`concordance`), and if labels made with
-    common time predict the samples of other videos nearly as well (`explained_share`).
-
-    Parameters
-    ----------
-    x
-        Concatenated embeddings (T, D) of the training videos.
-    lengths
-        Samples of each video; they add up to T.
-    K
-        Number of key steps.
-    settings, seed
-        Settings and seed of the mean fields that label the samples.
-
-    Returns
-    -------
-    share : float
-        In [0, 1); 0 for a single video, and if labels do not predict the samples of other videos (J <= 0).
-    common : (n, R, D) or None
-        The `references` of common time; None for relative time.
-    choice : TimeChoice
-        What was measured for the choice.
-    """
-    if len(lengths) < 2:
-        return 0.0, None, TimeChoice(chosen=0.0, why="there is only one video, so the weight cannot be chosen")
-    # Imported here, because most decodings have nothing to choose.
-    from rgwot.keysteps.meanfield import segment
-
-    some = learned_from(lengths)
-    tried = [lengths[v] for v in some]
-    kept, few, _ = thinned(tried, MOST_TRIED)
-    samples = directions(x[rows_of(lengths, some)][kept])
-    quick = settings.model_copy(update=QUICK)
-
-    def segmented(own: Array, start: int) -> NDArray[np.int64]:
-        return segment(own, few, K, quick, np.random.default_rng([seed, 2, start])).labels
-
-    found = in_threads(lambda start: segmented(samples, start), range(STARTS))
-    J = float(np.mean([explained_share(samples, labels, few) for labels in found]))
-    same_order = float(np.mean([concordance(labels, few) for labels in found]))
-    choice = TimeChoice(chosen=0.0 if J <= 0 else HINT, agreement=J, concordance=same_order)
-    if J <= 0 or same_order < (1 - NEAR) * SAME_ORDER:
-        return choice.chosen, None, choice
-    common = references(x, lengths)
-    timed = with_time(samples, few, ONE_ORDER, common)
-    ordered = in_threads(lambda start: segmented(timed, start), range(STARTS))
-    explained = float(np.mean([explained_share(samples, labels, few) for labels in ordered])) / J
-    other = float(np.mean([differ(*pair, K) for pair in zip(found, ordered, strict=True)]))
-    choice = replace(choice, kept=explained, differ=other)
-    if same_order < SAME_ORDER or explained < KEPT_SHARE:
-        return HINT, None, choice
-    return ONE_ORDER, common, replace(choice, chosen=ONE_ORDER)
-
-
-def differ(first: NDArray[np.int64], second: NDArray[np.int64], K: int) -> float:
-    """Return the share of samples in which two labellings (T,) in 0..K-1 differ, numbered as alike as possible.
-
-    >>> differ(np.array([0, 0, 1, 1]), np.array([1, 1, 1, 0]), 2)
-    0.25
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    shared = np.bincount(first * K + second, minlength=K * K).reshape(K, K)
-    return 1 - float(shared[linear_sum_assignment(-shared)].sum()) / len(first)
-
-
-def explained_share(x: NDArray[Any], labels: NDArray[np.int64], lengths: Sequence[int]) -> float:
-    r"""Return the share of samples that a labelling predicts in held-out videos.
-
-    .. math:: J = \frac{\sum_v \sum_{i \in v} x_i \cdot \mu_{-v}(l_i)}{\sum_i |x_i|^2}
-
-    where :math:`\mu_{-v}(k)` is the mean of the samples labelled k in all videos but v, shrunk towards 0 by two
-    samples. Its expectation is 0 for labels that are independent of the samples.
-
-    J is at most about 1, and 0 for a single video or samples of zeros.
-
-    Parameters
-    ----------
-    x
-        Concatenated samples (T, D) of all videos.
-    labels
-        (T,) labels of the samples; `NO_CLUSTER` is treated like any other label.
-    lengths
-        Samples of each video; they add up to T.
-    """
-    samples = np.asarray(x, dtype=np.float64)
-    _, classes = np.unique(labels, return_inverse=True)
-    V, K = len(lengths), int(classes.max(initial=0)) + 1
-    power = float(np.square(samples).sum())
-    if V < 2 or power == 0:
-        return 0.0
-    cells = np.repeat(np.arange(V), lengths) * K + classes
-    counts = np.bincount(cells, minlength=V * K).reshape(V, K)
-    flat = np.zeros((V * K, samples.shape[1]))
-    np.add.at(flat, cells, samples)
-    sums = flat.reshape(V, K, -1)
-    others = (sums.sum(axis=0) - sums) / ((counts.sum(axis=0) - counts) + 2.0)[:, :, None]
-    return float((sums * others).sum()) / power
-
-
-SHARE = 0.01
-"""Added to the share of a cluster in a video before the logarithm, so that an absent cluster counts as 0.01."""
-
-EQUAL_SPREAD = 1e-9
-"""Clusters whose scores differ by less are equal."""
-
-
-def likeness(labels: NDArray[np.int64], lengths: Sequence[int], K: int) -> NDArray[np.float64]:
-    r"""Return a score (K,) of how much each cluster looks like a key step.
-
-    A key step occurs in most videos, in one place of each, and at about the same relative time:
-
-    .. math:: z\Big(\frac1V\sum_v \log(s_{vk} + 0.01)\Big)
-              - z\Big(\frac{1}{|V_k|}\sum_{v \in V_k} \sigma_{vk}\Big)
-              - z\Big(\mathrm{std}_{v \in V_k}\, \bar t_{vk}\Big)
-
-    with :math:`s_{vk}` the share of cluster k in video v, :math:`\bar t_{vk}` and :math:`\sigma_{vk}` mean and standard
-    deviation of the relative times of its samples there, :math:`V_k` the videos in which it has any, and z the score
-    among clusters (minus their mean, over their standard deviation). A cluster without samples gets -inf.
-
-    ``labels`` (T,) are in 0..K-1, or `NO_CLUSTER`, which belongs to no cluster.
-    """
-    V = len(lengths)
-    video = np.repeat(np.arange(V), lengths)
-    times = middle_times(lengths)
-    clustered = labels != NO_CLUSTER
-    cells = video[clustered] * K + labels[clustered]
-    counts, first, second = (
-        np.bincount(cells, weights=weights, minlength=V * K).reshape(V, K)
-        for weights in (np.ones(len(cells)), times[clustered], np.square(times[clustered]))
-    )
-    present = counts > 0
-    videos = present.sum(axis=0)
-    means = np.divide(first, counts, out=np.zeros_like(first), where=present)
-    spreads = np.sqrt(np.maximum(np.divide(second, counts, out=np.zeros_like(second), where=present) - means**2, 0))
-    coverage = np.log(counts / np.asarray(lengths)[:, None] + SHARE).mean(axis=0)
-
-    def over_videos(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        total = np.where(present, values, 0).sum(axis=0)
-        return np.asarray(np.divide(total, videos, out=np.zeros(K), where=videos > 0))
-
-    def z(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        used = values[videos > 0]
-        return np.asarray((values - used.mean()) / max(used.std(), EQUAL_SPREAD))
-
-    within = over_videos(spreads)
-    between = np.sqrt(over_videos(np.square(means - over_videos(means))))
-    return np.asarray(np.where(videos > 0, z(coverage) - z(within) - z(between), -np.inf))
-
-
-def key_step_clusters(labels: NDArray[np.int64], lengths: Sequence[int], K: int, n_key_steps: int) -> NDArray[np.int64]:
-    """Return the ``n_key_steps`` clusters that look most like key steps, ascending; ties go to smaller numbers."""
-    order = np.argsort(-likeness(labels, lengths, K), kind="stable")
-    return np.sort(order[:n_key_steps]).astype(np.int64)
-
-
-def keep_clusters(labels: NDArray[np.int64], clusters: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Renumber these clusters from 0, in the given order, and turn all others into background."""
-    kept_labels = np.full(len(labels), NO_CLUSTER, dtype=np.int64)
-    for number, cluster in enumerate(clusters):
-        kept_labels[labels == cluster] = number
-    return kept_labels
-
+from rgwot.keysteps.surplus import keep_clusters, key_step_clusters
 
 KEPT = "key_step_clusters"
 """Key of the learned parameters with surplus clusters: the clusters that are key steps; others are background."""
@@ -311,7 +29,7 @@ NUMBERS = "numbers"
 """Key of the learned parameters: the numbers of the clusters."""
 
 
-def extended(decoder: Decode, time: float, surplus: int, common: NDArray[Any] | None = None) -> Decode:
+def extended(decoder: Decode, time: float, surplus: int, common: NDArray[np.floating] | None = None) -> Decode:
     """Return a decoder that gives time a share ``time`` of the embeddings (`with_time`) and makes ``surplus`` clusters
     more than K; those least like key steps become background.
 
@@ -334,7 +52,20 @@ def restored(restore: Restore, learned: Learned, K: int, time: float, surplus: i
     """Return the function that labels other videos by an `extended` decoder with the same time and surplus.
 
     ``restore`` is the `Restore` of the decoder, with its settings.
+
+    Raises
+    ------
+    ValueError
+        For arrays that are not of K key steps.
     """
+    if NUMBERS in learned and sorted(learned[NUMBERS].tolist()) != list(range(K)):
+        raise ValueError(f"{NUMBERS} are not 0 to {K - 1}")
+    # Labels have a class of background, too, and say which centre is of which class.
+    most = len(learned["classes"]) if "classes" in learned else K + surplus
+    if (found := len(learned.get("centres", ()))) > most:
+        raise ValueError(f"{found} centres, expected at most {most}")
+    if not np.isfinite(learned.get("centres", 0.0)).all():
+        raise ValueError("centres are not finite")
     arrays = {name: value for name, value in learned.items() if name not in (KEPT, NUMBERS, TIME_REFERENCES, USUAL)}
     clusters, predict = learned[KEPT] if surplus else None, restore(arrays, K + surplus)
 
@@ -360,7 +91,7 @@ def renumbered(labels: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray
     return np.where(labels < 0, labels, numbers[labels])
 
 
-def _timed(frames: Frames, share: float, common: NDArray[Any] | None) -> Frames:
+def _timed(frames: Frames, share: float, common: NDArray[np.floating] | None) -> Frames:
     if not share:
         return frames
     return replace(frames, x=with_time(frames.x, frames.lengths, share, common), place=2)

@@ -19,7 +19,7 @@ SMALLEST_FUZZIFIER = 1.001
 WHOLE, PIECE = 8192, 1024
 
 
-def direction_eigenvalue(x: NDArray[Any]) -> float:
+def direction_eigenvalue(x: NDArray[np.floating]) -> float:
     """Return lambda_1, the largest eigenvalue of the second-moment matrix of unit directions from the mean.
 
     With e_t = (x_t - mean) / |x_t - mean| this is the largest eigenvalue of (1/T) sum_t e_t e_t^T: the share
@@ -70,7 +70,7 @@ def auto_fuzzifier(lambda_1: float) -> float:
     return max(SMALLEST_FUZZIFIER, min(PAPER_FUZZIFIER, 1 + (limit - 1) / 2))
 
 
-def centred(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def centred(x: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
     """Return x minus its mean, and the mean; float32 stays float32, all else becomes float64.
 
     Subtracting the mean first keeps squared distances from cancelling when all embeddings point almost the
@@ -91,12 +91,12 @@ def centred(x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return (samples - mean if spread else np.zeros_like(samples)), mean
 
 
-def _pieces(x: NDArray[Any]) -> list[NDArray[Any]]:
+def _pieces(x: NDArray[np.floating]) -> list[NDArray[np.floating]]:
     size = len(x) if len(x) <= WHOLE else PIECE
     return [x[start : start + size] for start in range(0, len(x), size)]
 
 
-def _largest(x: NDArray[Any]) -> float:
+def _largest(x: NDArray[np.floating]) -> float:
     """Return max |x| without making a copy."""
     return float(np.maximum(x.max(), -x.min()))
 
@@ -125,7 +125,7 @@ class FuzzyCMeans:
     """
 
     memberships: NDArray[Any]
-    centres: NDArray[Any]
+    centres: NDArray[np.floating]
     objective: float
     iterations: int
     converged: bool
@@ -134,7 +134,7 @@ class FuzzyCMeans:
 
 
 def fuzzy_cmeans(
-    x: NDArray[Any],
+    x: NDArray[np.floating],
     K: int,
     m: float,
     generator: np.random.Generator,
@@ -180,7 +180,7 @@ def fuzzy_cmeans(
         u, centres = np.full((len(offsets), K), 1 / K, dtype=offsets.dtype), np.tile(mean, (K, 1))
         return FuzzyCMeans(u, centres, 0.0, 0, True, distinct_centres=1, collapsed=K > 1)
 
-    def first() -> NDArray[Any]:
+    def first() -> NDArray[np.floating]:
         if start == "far_apart":
             return memberships(offsets, _far_apart(offsets, K, generator), m, rounding(offsets))
         u = generator.random((len(offsets), K)).astype(offsets.dtype)
@@ -190,12 +190,14 @@ def fuzzy_cmeans(
     return min(fits, key=lambda partition: partition.objective)
 
 
-def rounding(offsets: NDArray[Any]) -> float:
+def rounding(offsets: NDArray[np.floating]) -> float:
     """Return the rounding of |x|^2 - 2 x.c + |c|^2 of centred samples (T, D); smaller values are meaningless."""
     return float(np.finfo(offsets.dtype).eps) * float(np.mean(np.einsum("td,td->t", offsets, offsets)))
 
 
-def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float = 0.0) -> NDArray[Any]:
+def memberships(
+    x: NDArray[np.floating], centres: NDArray[np.floating], m: float, floor: float = 0.0
+) -> NDArray[np.floating]:
     """Return u (T, K) = softmax_k(-log |x_t - c_k|^2 / (m - 1)).
 
     Samples are (T, D) and centres (K, D); the result is most precise with the overall mean subtracted from both. Rows
@@ -206,13 +208,15 @@ def memberships(x: NDArray[Any], centres: NDArray[Any], m: float, floor: float =
     return _softmax(squared_distances(x, centres, floor), m)
 
 
-def frame_of(samples: NDArray[Any]) -> tuple[NDArray[Any], float]:
+def frame_of(samples: NDArray[np.floating]) -> tuple[NDArray[np.floating], float]:
     """Return the mean (D,) of samples (T', D), which is the origin for distances, and the floor of their squares."""
     offsets, mean = centred(samples)
     return mean, rounding(offsets)
 
 
-def memberships_in(x: NDArray[Any], centres: NDArray[Any], mean: NDArray[Any], floor: float, m: float) -> NDArray[Any]:
+def memberships_in(
+    x: NDArray[np.floating], centres: NDArray[np.floating], mean: NDArray[np.floating], floor: float, m: float
+) -> NDArray[Any]:
     """Return the memberships u (T, K) of samples (T, D) that the centres (K, D) were not made from.
 
     Mean and floor are those of `frame_of` for the samples of the centres; a new sample that equals one of them gets the
@@ -222,7 +226,12 @@ def memberships_in(x: NDArray[Any], centres: NDArray[Any], mean: NDArray[Any], f
 
 
 def alternate(
-    x: NDArray[Any], mean: NDArray[Any], u: NDArray[Any], m: float, max_iterations: int, tolerance: float
+    x: NDArray[np.floating],
+    mean: NDArray[np.floating],
+    u: NDArray[np.floating],
+    m: float,
+    max_iterations: int,
+    tolerance: float,
 ) -> FuzzyCMeans:
     """Alternate the two updates from memberships u (T, K) of samples x (T, D) less their mean; see `fuzzy_cmeans`."""
     floor, K = rounding(x), u.shape[1]
@@ -247,7 +256,9 @@ def alternate(
     return FuzzyCMeans(u, centres + mean, objective, iterations, converged, distinct, K > 1 and uniform)
 
 
-def squared_distances(x: NDArray[Any], centres: NDArray[Any], floor: float = 0.0) -> NDArray[Any]:
+def squared_distances(
+    x: NDArray[np.floating], centres: NDArray[np.floating], floor: float = 0.0
+) -> NDArray[np.floating]:
     """Return |x_t - c_k|^2 (T, K), at least ``floor`` and above 0; x (T, D) and c (K, D) best near the origin."""
     squared = np.einsum("td,td->t", x, x)[:, None] - 2 * (x @ centres.T)
     squared += np.einsum("kd,kd->k", centres, centres)
@@ -255,7 +266,7 @@ def squared_distances(x: NDArray[Any], centres: NDArray[Any], floor: float = 0.0
     return np.asarray(np.maximum(squared, smallest, out=squared))
 
 
-def _softmax(squared: NDArray[Any], m: float) -> NDArray[Any]:
+def _softmax(squared: NDArray[np.floating], m: float) -> NDArray[np.floating]:
     logits = np.log(squared) / (1 - m)
     logits -= logits.max(axis=1, keepdims=True)
     u = np.exp(logits, out=logits)
@@ -263,7 +274,7 @@ def _softmax(squared: NDArray[Any], m: float) -> NDArray[Any]:
     return np.asarray(u)
 
 
-def _far_apart(x: NDArray[Any], K: int, generator: np.random.Generator) -> NDArray[Any]:
+def _far_apart(x: NDArray[np.floating], K: int, generator: np.random.Generator) -> NDArray[np.floating]:
     """Draw K samples, each with probability proportional to its squared distance from those before it."""
     floor = rounding(x)
     chosen = [int(generator.integers(len(x)))]
@@ -277,8 +288,8 @@ def _far_apart(x: NDArray[Any], K: int, generator: np.random.Generator) -> NDArr
     return x[chosen]
 
 
-def _distinct(centres: NDArray[Any], radius: float) -> int:
-    distinct: list[NDArray[Any]] = []
+def _distinct(centres: NDArray[np.floating], radius: float) -> int:
+    distinct: list[NDArray[np.floating]] = []
     for centre in centres:
         if all(np.linalg.norm(centre - other) > radius for other in distinct):
             distinct.append(centre)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -55,7 +56,12 @@ def edge_weights(lengths: Sequence[int], weight: float, joined: bool) -> NDArray
     return weights
 
 
-def energy(labels: NDArray[Any], unary: NDArray[Any], weights: NDArray[Any], distance: NDArray[Any]) -> float:
+def energy(
+    labels: NDArray[np.integer],
+    unary: NDArray[np.floating],
+    weights: NDArray[np.floating],
+    distance: NDArray[np.floating] | NDArray[np.integer],
+) -> float:
     """Return E(labels) = sum_t unary[t, l_t] + sum_t weights[t] distance[l_t, l_{t+1}].
 
     ``labels`` (T,) lie in 0..K-1; the other shapes are (T, K), (T - 1,) and (K, K).
@@ -64,7 +70,9 @@ def energy(labels: NDArray[Any], unary: NDArray[Any], weights: NDArray[Any], dis
     return float(data + (weights * distance[labels[:-1], labels[1:]]).sum())
 
 
-def minimise_chain(unary: NDArray[Any], weights: NDArray[Any], metric: LabelMetric) -> NDArray[np.int64]:
+def minimise_chain(
+    unary: NDArray[np.floating], weights: NDArray[np.floating], metric: LabelMetric
+) -> NDArray[np.int64]:
     """Return labels (T,) of smallest energy sum_t unary[t, l_t] + sum_t weights[t] d(l_t, l_{t+1}).
 
     It computes M_0 = unary_0, M_t[a] = unary_t[a] + min_b (M_{t-1}[b] + w_{t-1} d(b, a)), and goes back from the best
@@ -113,7 +121,7 @@ INSTEAD = (
 )
 
 
-def expand_labels(unary: NDArray[Any], weights: NDArray[Any], metric: LabelMetric) -> NDArray[np.int64]:
+def expand_labels(unary: NDArray[np.floating], weights: NDArray[np.floating], metric: LabelMetric) -> NDArray[np.int64]:
     """Return labels (T,) that no alpha-expansion move improves.
 
     It starts from the cheapest label of every sample and minimises sum_t unary[t, l_t] + sum_t weights[t] d(l_t,
@@ -207,8 +215,16 @@ def decode_graphcut(frames: Frames, K: int, generator: np.random.Generator, sett
 
 
 def restore_graphcut(learned: Learned, K: int, settings: Graphcut) -> Predict:
-    """Return the function that labels other videos: by memberships in the learned clusters, then a cut."""
+    """Return the function that labels other videos: by memberships in the learned clusters, then a cut.
+
+    Raises
+    ------
+    ValueError
+        For a fuzzifier for which memberships do not exist.
+    """
     mean, floor, m = learned["mean"], float(learned["floor"]), float(learned["m"])
+    if not 1 < m < math.inf:
+        raise ValueError(f"m {m:g}, expected above 1")
 
     def predict(others: Frames) -> Decoded:
         u = memberships_in(others.x, learned["centres"], mean, floor, m)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from rgwot.embedding.interface import Learned as Learned
 from rgwot.timing import thinned
 
 Array = NDArray[np.float64]
+Scalar = TypeVar("Scalar", bound=np.generic)
 """Floating-point numbers of any shape."""
 
 
@@ -28,7 +29,7 @@ class Frames:
 
     ``features_fps`` is the number of samples per second, ``native_fps`` the frames per second of each video; by
     default, every frame was sampled. The last ``place`` columns of x are the relative time
-    (`rgwot.keysteps.extended.with_time`). ``given`` (T,) are the labels of annotated videos, if any: 0..K-1,
+    (`rgwot.keysteps.common_time.with_time`). ``given`` (T,) are the labels of annotated videos, if any: 0..K-1,
     `NO_CLUSTER` for background, or `UNKNOWN`. ``marked`` (T,) are the samples whose label is a mark, if any.
     """
 
@@ -143,7 +144,7 @@ def rows_of(lengths: Sequence[int], videos: Sequence[int] | NDArray[np.int64]) -
     return np.concatenate([np.arange(starts[v], starts[v] + lengths[v]) for v in videos])
 
 
-def directions(x: NDArray[Any]) -> NDArray[np.float64]:
+def directions(x: NDArray[np.floating]) -> NDArray[np.float64]:
     """Scale rows to length 1; rows of zeros do not change.
 
     Parameters
@@ -218,3 +219,25 @@ def decode_by_some(
             for name, facts in decoded.facts.items()
         },
     )
+
+
+def matched(labels: NDArray[np.int64], to: NDArray[np.int64], K: int) -> NDArray[np.int64]:
+    """Renumber labels (T,) in 0..K-1 one to one, so that as many as possible equal the labels ``to`` (T,).
+
+    >>> matched(np.array([2, 2, 0, 0, 1]), np.array([0, 0, 1, 1, 1]), 3).tolist()
+    [0, 0, 1, 1, 2]
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    shared = np.bincount(labels * K + to, minlength=K * K).reshape(K, K)
+    numbers = linear_sum_assignment(-shared)[1]
+    return np.asarray(numbers[labels], dtype=np.int64)
+
+
+def differ(first: NDArray[np.int64], second: NDArray[np.int64], K: int) -> float:
+    """Return the share of samples in which two labellings (T,) in 0..K-1 differ, numbered as alike as possible.
+
+    >>> differ(np.array([0, 0, 1, 1]), np.array([1, 1, 1, 0]), 2)
+    0.25
+    """
+    return float(np.mean(matched(first, second, K) != second))

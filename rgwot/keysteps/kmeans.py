@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +23,12 @@ class KMeans:
     """A hard partition of T samples: labels (T,) in 0..K-1, centres (<= K, D), inertia = sum |x_t - c|^2."""
 
     labels: NDArray[np.int64]
-    centres: NDArray[Any]
+    centres: NDArray[np.floating]
     inertia: float
     iterations: int
 
 
-def kmeans(x: NDArray[Any], K: int, generator: np.random.Generator, restarts: int = RESTARTS) -> KMeans:
+def kmeans(x: NDArray[np.floating], K: int, generator: np.random.Generator, restarts: int = RESTARTS) -> KMeans:
     """Minimise sum_t |x_t - c_{l_t}|^2 from several k-means++ starts, and keep the best result.
 
     If fewer than K of the samples (T, D) differ, there are as many clusters as different samples. Every pass uses all
@@ -65,7 +64,7 @@ def _pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def nearest_centre(x: NDArray[Any], centres: NDArray[Any]) -> NDArray[np.int64]:
+def nearest_centre(x: NDArray[np.floating], centres: NDArray[np.floating]) -> NDArray[np.int64]:
     """Return the index (T,) of the centre (K, D) nearest to each sample (T, D); on a tie the first."""
     from scipy.spatial.distance import cdist
 

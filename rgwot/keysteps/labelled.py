@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,7 @@ from rgwot.keysteps.interface import (
     Frames,
     Learned,
     Predict,
+    Scalar,
     decode_by_some,
     directions,
     first_samples,
@@ -72,7 +73,7 @@ def carry_over(
     references: Array,
     reference_labels: NDArray[np.int64],
     C: int,
-    align: Callable[[Array, Array], tuple[Array, NDArray[Any]]] = warp,
+    align: Callable[[Array, Array], tuple[Array, NDArray[np.integer]]] = warp,
 ) -> Array:
     """Return probabilities (T, C) of the classes of samples, by the labels of annotated videos.
 
@@ -292,7 +293,7 @@ class _Task:
     extra: int
     generator: np.random.Generator
     chain: MeanfieldSettings
-    align: Callable[[Array, Array], tuple[Array, NDArray[Any]]] = warp
+    align: Callable[[Array, Array], tuple[Array, NDArray[np.integer]]] = warp
 
     @property
     def found(self) -> NDArray[np.int64]:
@@ -636,7 +637,9 @@ def _outside(labels: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.asarray(~(behind_first & before_last))
 
 
-def _by_video(fill: Callable[..., NDArray[Any]], lengths: Sequence[int], *arrays: NDArray[Any]) -> NDArray[Any]:
+def _by_video(
+    fill: Callable[..., NDArray[Scalar]], lengths: Sequence[int], *arrays: NDArray[np.generic]
+) -> NDArray[Scalar]:
     """Return the concatenated results of a function of each video's part of some arrays (T, ...)."""
     parts = [np.split(array, np.cumsum(lengths)[:-1]) for array in arrays]
     return np.concatenate([fill(*part) for part in zip(*parts, strict=True)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.embedding.pace import at_usual_pace, nearest_of
 from rgwot.keysteps import collapse
 from rgwot.keysteps.fuzzy_cmeans import direction_eigenvalue
-from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decoded, Frames, Given, Predict
+from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decoded, Frames, Given, Predict, Scalar
 from rgwot.runtime.errors import RgwotError
 
 ByVideo = dict[str, NDArray[np.int64]]
@@ -37,7 +36,7 @@ class Labelling:
     probabilities: NDArray[np.float64] | None = None
 
     def facts(self) -> ScopeFacts:
-        """Return its part of ``diagnostics.json``."""
+        """Return what ``diagnostics.json`` says of this labelling."""
         u = self.decoded.memberships
         return ScopeFacts(
             **collapse.marks(self.cause),
@@ -162,7 +161,7 @@ def with_given(video: EmbeddedVideo, labelled: Given, name: str) -> EmbeddedVide
     return replace(video, given=clusters, background=background, marked=labelled.marks.get(name))
 
 
-def split_by_video(videos: Mapping[str, EmbeddedVideo], labels: NDArray[Any]) -> dict[str, NDArray[Any]]:
+def split_by_video(videos: Mapping[str, EmbeddedVideo], labels: NDArray[Scalar]) -> dict[str, NDArray[Scalar]]:
     """Split the concatenated labels (or other values) of the videos' samples by video."""
     borders = np.cumsum([len(video.time_s) for video in videos.values()])[:-1]
     return dict(zip(videos, np.split(labels, borders), strict=True))

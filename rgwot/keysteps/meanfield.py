@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,9 +157,9 @@ class _Chain:
 
 
 def minimise_energy(
-    x: NDArray[Any],
+    x: NDArray[np.floating],
     lengths: Sequence[int],
-    p: NDArray[Any],
+    p: NDArray[np.floating],
     settings: MeanfieldSettings,
     held: NDArray[np.int64] | None = None,
 ) -> MeanField:
@@ -185,7 +184,7 @@ def minimise_energy(
 def _minimised(
     x: Array,
     lengths: Sequence[int],
-    p: NDArray[Any],
+    p: NDArray[np.floating],
     settings: MeanfieldSettings,
     held: NDArray[np.int64] | None = None,
 ) -> MeanField:
@@ -197,7 +196,7 @@ def _minimised(
 
 
 def segment(
-    x: NDArray[Any], lengths: Sequence[int], K: int, settings: MeanfieldSettings, generator: np.random.Generator
+    x: NDArray[np.floating], lengths: Sequence[int], K: int, settings: MeanfieldSettings, generator: np.random.Generator
 ) -> MeanField:
     """Minimise the energy from the best k-means partition of the directions x / |x|.
 
@@ -210,7 +209,9 @@ def segment(
     return _minimised(x, lengths, np.eye(len(used))[start], settings)
 
 
-def label(x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array, settings: MeanfieldSettings) -> Array:
+def label(
+    x: NDArray[np.floating], lengths: Sequence[int], centres: Array, shares: Array, settings: MeanfieldSettings
+) -> Array:
     """Return memberships (T, K) of samples of other videos: centres and shares of the task do not change.
 
     Each video is labelled separately, so that its labels do not depend on the others of the call.
@@ -220,7 +221,7 @@ def label(x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array
 
 
 def label_at_once(
-    x: NDArray[Any], lengths: Sequence[int], centres: Array, shares: Array, settings: MeanfieldSettings
+    x: NDArray[np.floating], lengths: Sequence[int], centres: Array, shares: Array, settings: MeanfieldSettings
 ) -> Array:
     """Return the memberships of `label`, for thousands of videos in little more time than for a few.
 

@@ -6,7 +6,6 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,9 @@ from rgwot.procedure.differences import decided, usual_lengths, with_sureness, w
 Order = tuple[int, ...]
 
 
-def video_order(key_steps: NDArray[Any], positions: NDArray[Any], weights: NDArray[Any] | None = None) -> Order:
+def video_order(
+    key_steps: NDArray[np.integer], positions: NDArray[np.floating], weights: NDArray[np.floating] | None = None
+) -> Order:
     """Return the key steps present in a video, sorted by their mean normalised time.
 
     In a tie, the smaller key step comes first.

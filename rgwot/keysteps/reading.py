@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -243,7 +243,7 @@ def read(log_p: Array, chain: Chain, without: Sequence[int] = ()) -> Integers:
     return labels
 
 
-def _direct(transitions: NDArray[Any], plain: float) -> NDArray[Any]:
+def _direct(transitions: NDArray[np.floating], plain: float) -> NDArray[np.floating]:
     """Return log probabilities (S, S) of the next key step without background before it: never the same again."""
     direct = transitions + transitions.dtype.type(plain)
     np.fill_diagonal(direct, NEVER)

@@ -147,7 +147,9 @@ class MeanfieldSettings(Block):
     window: Annotated[float, Field(ge=0, le=1)] = Field(
         0.02, description="samples on either side that are neighbours in time, share of a video's length"
     )
-    inner: Count = Field(5, description="updates of the memberships per update of the centres")
+    inner: Annotated[int, Field(ge=1, le=1000)] = Field(
+        5, description="updates of the memberships per update of the centres"
+    )
     max_iterations: Count = Field(100, description="largest number of updates of the centres")
     tolerance: NonNegative = Field(1e-5, description="decrease of the energy per sample and round below which it stops")
     restarts: Count = Field(10, description="starts of k-means, of which the best is the initial partition")

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from rgwot.embedding.interface import EmbeddedVideo
+from rgwot.keysteps.common_time import HINT, with_time
 from rgwot.keysteps.consensus import AT_ONCE, side_by_side
-from rgwot.keysteps.extended import HINT, with_time
 from rgwot.keysteps.interface import MOST_SAMPLES, directions, in_parts, learned_from, middle_times, rows_of
 from rgwot.keysteps.meanfield import label_at_once, segment
 from rgwot.keysteps.settings import MeanfieldSettings
@@ -55,7 +54,7 @@ class StepTree:
     places: NDArray[np.float64]
 
 
-def grow(x: NDArray[Any], lengths: Sequence[int], generator: np.random.Generator) -> StepTree:
+def grow(x: NDArray[np.floating], lengths: Sequence[int], generator: np.random.Generator) -> StepTree:
     """Segment samples into `LEAVES` parts, or fewer if fewer samples differ, and merge them by Ward's criterion.
 
     If there are more than `MOST_SAMPLES` samples, every n-th is segmented, and the others join the part of the nearest
@@ -113,7 +112,7 @@ def grow(x: NDArray[Any], lengths: Sequence[int], generator: np.random.Generator
     return StepTree(row[parts], tuple(renamed), places)
 
 
-def ward(x: NDArray[Any], labels: NDArray[np.int64]) -> list[tuple[int, int, float]]:
+def ward(x: NDArray[np.floating], labels: NDArray[np.int64]) -> list[tuple[int, int, float]]:
     r"""Merge the two clusters with the cheapest union until one is left (Ward 1963).
 
     .. math:: \Delta(a, b) = \frac{n_a n_b}{n_a + n_b} |\mu_a - \mu_b|^2

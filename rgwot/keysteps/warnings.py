@@ -8,7 +8,7 @@ from rgwot.columns import readable
 from rgwot.diagnostics import TimeChoice
 from rgwot.embedding.arrays import scales_differ
 from rgwot.embedding.values import NAMED
-from rgwot.keysteps.extended import HINT, KEPT_SHARE, NEAR, ONE_ORDER, SAME_ORDER
+from rgwot.keysteps.common_time import HINT, KEPT_SHARE, NEAR, ONE_ORDER, SAME_ORDER
 from rgwot.keysteps.settings import too_fine
 
 FEW = 1 / 3
@@ -24,7 +24,7 @@ COMPETING = "two answers compete"
 """How a warning begins that another answer is supported almost equally."""
 
 OTHER_SEED = f"{COMPETING}: another seed"
-"""How it begins if that is the answer of a seed that was only tried."""
+"""How this warning begins if the other answer is that of a seed whose result was not stored."""
 
 
 def doubts(
@@ -50,7 +50,7 @@ def doubts(
     seeds_differ
         Share of the samples that another seed gives another key step, after key steps are matched; None if unknown.
     time
-        How the weight of time was chosen (`rgwot.keysteps.extended.choose_share`); None if it was set.
+        How the weight of time was chosen (`rgwot.keysteps.common_time.choose_share`); None if it was set.
     scales
         Ratio of the largest to the smallest scale of the features' channels, if the embedding depends on it.
     samples

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.keysteps.interface import Array, first_samples
+from rgwot.keysteps.interface import Array, Scalar, first_samples
 
 ALIGNED = 120
 """Number of evenly spaced samples per video; some repeat in shorter videos."""
@@ -17,7 +16,7 @@ PAIRS = 256
 """Number of pairs that are aligned at once, to bound memory."""
 
 
-def evenly_spaced(values: NDArray[Any], lengths: Sequence[int]) -> NDArray[Any]:
+def evenly_spaced(values: NDArray[Scalar], lengths: Sequence[int]) -> NDArray[Scalar]:
     """Return `ALIGNED` evenly spaced values of every video, (V, ALIGNED, ...), from concatenated values (T, ...)."""
     rows = [
         start + np.rint(np.linspace(0, T - 1, ALIGNED)).astype(np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -18,7 +18,7 @@ class Loss(Model):
     BLOCK = "loss"
     LEARNED: ClassVar[FunctionOrPath] = ""
 
-    def by_block(self) -> dict[str, dict[str, Any]]:
+    def by_block(self) -> dict[str, dict[str, object]]:
         """Return all values by block and key, and the name of the loss as ``loss.alignment``."""
         found = super().by_block()
         return {**found, "loss": {"alignment": self.NAME, **found.get("loss", {})}}

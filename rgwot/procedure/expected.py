@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from rgwot.procedure.differences import deviations, with_sureness
 from rgwot.procedure.graphs import Step, restricted
@@ -69,7 +68,7 @@ NAMELESS = (
 )
 
 
-def parse_expected(content: Any, where: str) -> tuple[ExpectedStep, ...]:
+def parse_expected(content: object, where: str) -> tuple[ExpectedStep, ...]:
     """Return the steps of an expected procedure from the content of its file.
 
     It is a list of steps in order, each a name or a mapping ``{step: NAME, optional: true, repeatable: true}``; or a
@@ -102,7 +101,7 @@ def parse_expected(content: Any, where: str) -> tuple[ExpectedStep, ...]:
     return tuple(steps)
 
 
-def _step(where: str, name: Any, facts: Any, keys: Sequence[str]) -> ExpectedStep:
+def _step(where: str, name: object, facts: object, keys: Sequence[str]) -> ExpectedStep:
     if not isinstance(name, str) or not name.strip():
         raise RgwotError(f"{where}: found the step {name!r}, expected a name; put it in quotes")
     name = pairing_key(name).strip()

@@ -358,9 +358,10 @@ def deviation_facts(
 ) -> list[DeviationFacts]:
     """Return the facts of deviations, the most surprising first and doubtful ones last.
 
-    ``recordings`` are all segments of the videos. If a missing key step has a segment that was too short to count, it
-    is missing only perhaps. Otherwise, if it is due at the start or the end of a video, it may have been done outside
-    the recording. Without a sureness, what ``annotated`` videos show is sure, and the rest is told with "perhaps".
+    ``recordings`` hold all segments of the videos, and those that count. If a key step has a segment in either, orders
+    may list it, so it is missing only perhaps. Otherwise, if it is due at the start or the end of a video, it
+    may have been done outside the recording. Without a sureness, what ``annotated`` videos show is sure, and the rest
+    is told with "perhaps".
     """
     length = {recording.video: recording.duration_s for recording in recordings}
     seen = {(recording.video, event.key_step) for recording in recordings for event in recording.events}

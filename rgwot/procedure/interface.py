@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from pydantic import BeforeValidator, PlainSerializer, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter, ValidationError
 
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.html import html_table
@@ -27,6 +27,11 @@ Number = Annotated[
     BeforeValidator(lambda value: math.nan if value is None else value),
     PlainSerializer(lambda value: value if math.isfinite(value) else None),
 ]
+# Limits that only files are checked for.
+_KeyStep = Annotated[int, Field(ge=1)]
+_Count = Annotated[int, Field(ge=0)]
+_Share = Annotated[float, Field(ge=0, le=1)]
+_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Against = Literal["others", "own"]
 DeviationKind = Literal["missing", "added", "repeated", "too_early", "too_late"]
 
@@ -85,15 +90,15 @@ class Node:
         (`rgwot.procedure.differences.usual_lengths`); None if nothing was decided.
     """
 
-    key_step: int
-    n_videos: int
-    share: float
+    key_step: _KeyStep
+    n_videos: _Count
+    share: _Share
     optional: bool
-    repeats: float
-    repeat_share: float
+    repeats: _Amount
+    repeat_share: _Share
     place: Number
-    duration_s: float
-    usual_s: float | None = None
+    duration_s: _Amount
+    usual_s: _Amount | None = None
 
 
 @dataclass(frozen=True)
@@ -113,11 +118,11 @@ class Edge:
         95 % interval of the share agree / both (Jeffreys).
     """
 
-    before: int | Terminal
-    after: int | Terminal
-    confidence: float
-    agree: int
-    both: int
+    before: _KeyStep | Terminal
+    after: _KeyStep | Terminal
+    confidence: _Share
+    agree: _Count
+    both: _Count
     interval: tuple[Number, Number]
 
     @property
@@ -171,8 +176,8 @@ class Procedure:
     """
 
     learner: str
-    settings: dict[str, Any]
-    n_videos: int
+    settings: dict[str, object]
+    n_videos: _Count
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     needs: tuple[Edge, ...]
@@ -226,23 +231,30 @@ class Procedure:
         ]
         return html_table("Procedure, in the usual order", ["key step", "videos", "median seconds", "needs"], rows)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the content of ``procedure.json``; numbers that are not finite become None."""
         return {"version": VERSION, **_JSON.dump_python(self, mode="json")}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Procedure:
+    def from_json(cls, data: Mapping[str, object]) -> Procedure:
         """Return the procedure that `to_json` turned into ``data``.
 
-        Raises `RgwotError` for another version, and if a field is missing or wrong.
+        Raises `RgwotError` for another version, and if a field is missing or wrong, or fields contradict each other.
         """
         if data.get("version") != VERSION:
             raise RgwotError(f"procedure: found version {data.get('version')!r}, expected {VERSION}; make it again")
         try:
-            return _JSON.validate_python(data)
+            procedure = _JSON.validate_python(data)
         except ValidationError as error:
             first = error.errors()[0]
             raise RgwotError(f"procedure: {'.'.join(map(str, first['loc']))}: {first['msg']}; make it again") from None
+        steps = [node.key_step for node in procedure.nodes]
+        needs = [[(edge.before, edge.after) for edge in part] for part in (procedure.edges, procedure.needs)]
+        joined = {step for part in needs for need in part for step in need}
+        once = len({*steps}) == len(steps) and all(len({*part}) == len(part) for part in needs)
+        if not once or sorted(procedure.order) != sorted(steps) or not joined <= {*steps, START, END}:
+            raise RgwotError("procedure: its nodes, order and needs are of other key steps; make it again")
+        return procedure
 
 
 _JSON = TypeAdapter(Procedure)

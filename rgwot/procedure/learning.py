@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rgwot.columns import COUNTS, SHOWS
 from rgwot.procedure.differences import score_videos
@@ -26,7 +27,9 @@ OPTIONAL_BELOW = 0.8
 """A key step is optional if less than this share of the videos have it."""
 
 
-def learn(recordings: Sequence[Recording], learner: str | Callable[..., Needs] = LEARNER, **settings: Any) -> Procedure:
+def learn(
+    recordings: Sequence[Recording], learner: str | Callable[..., Needs] = LEARNER, **settings: object
+) -> Procedure:
     """Learn the procedure that recordings follow.
 
     Parameters
@@ -163,7 +166,7 @@ def _nodes(counted: Tally) -> tuple[Node, ...]:
     return tuple(nodes)
 
 
-def _needs(counted: Tally, needs: Needs, relation: Any) -> tuple[Edge, ...]:
+def _needs(counted: Tally, needs: Needs, relation: NDArray[np.bool_]) -> tuple[Edge, ...]:
     pairs = zip(*np.nonzero(relation), strict=True)
     steps = counted.steps.tolist()
     return tuple(
@@ -188,7 +191,7 @@ def _edges(counted: Tally, needs: Needs) -> tuple[Edge, ...]:
     first, last = free.min(axis=0, initial=1.0), free.min(axis=1, initial=1.0)
     steps = counted.steps.tolist()
 
-    def facts(k: int, confidence: Any) -> tuple[float, int, int, tuple[float, float]]:
+    def facts(k: int, confidence: NDArray[np.float64]) -> tuple[float, int, int, tuple[float, float]]:
         return float(confidence[k]), having[k], having[k], share_interval(having[k], having[k])
 
     return (

@@ -1,4 +1,4 @@
-"""Comparison of two results, or of a result and a human coder (`rgwot compare`), and of groups of videos."""
+"""Comparison of two results, or of a result and a human coder (`rgwot compare`)."""
 
 from __future__ import annotations
 
@@ -18,19 +18,13 @@ from rgwot.datasets.annotation_formats import header_columns, is_table
 from rgwot.datasets.annotations import overlapping
 from rgwot.datasets.names import VIDEO_SUFFIXES, VIDEO_TABLE, stem_of, video_id
 from rgwot.datasets.text import read_lines
-from rgwot.datasets.video_table import read_groups, read_video_table, subjects_in
 from rgwot.evaluation.agreement import OVERLAP, Agreement, agreement
 from rgwot.evaluation.metrics import IntArray
-from rgwot.paths import DEVIATIONS, DIAGNOSTICS, SEGMENTS, name_of
+from rgwot.names import names_in
+from rgwot.paths import DIAGNOSTICS, SEGMENTS, name_of
 from rgwot.procedure import recordings_from_segments
-from rgwot.procedure.facts import join_words
-from rgwot.procedure.groups import ALPHA, LEVEL, MEASURES, PERMUTATIONS, TEST_COLUMNS, compare_groups, few_videos
 from rgwot.records import read_diagnostics, read_segments
-from rgwot.reporting.figures.style import HATCHES, LINE_COLOURS, Drawn, save, sheet, short, styled, tell
-from rgwot.reporting.names import names_in
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import read_csv, write_csv
-from rgwot.stages.procedure import read_deviation_list
 from rgwot.timing import labels_at, predicted_labels, sample_times
 
 _LOG = logging.getLogger(__name__)
@@ -327,142 +321,3 @@ def _lines(agreed: Agreement, of_a: Mapping[int, str], of_b: Mapping[int, str], 
     for step, others in agreed.merged.items():
         lines.append(f"Merged: {' and '.join(name(other, of_a) for other in others)} of A are {name(step, of_b)} of B.")
     return lines
-
-
-#: The bars of all groups together fill this part of a key step's space.
-FILLED = 0.8
-
-
-def groups_of_result(keysteps: Path, videos_csv: Path, column: str, task: str | None) -> pd.DataFrame:
-    """Compare groups of a result's videos."""
-    path = keysteps / name_of(SEGMENTS)
-    if not path.is_file():
-        raise RgwotError(f"{keysteps}: found no {path.name}, expected a folder of key steps below results/keysteps")
-    recordings = recordings_from_segments(read_segments(path))
-    videos = [recording.video for recording in recordings]
-    groups = read_groups(videos_csv, videos, column, task)
-    subjects = subjects_in(read_video_table(videos_csv), videos_csv, videos, task)
-    deviating = read_deviation_list(keysteps / name_of(DEVIATIONS))
-    try:
-        return compare_groups(recordings, deviating, groups, subjects=subjects)
-    except RgwotError as error:
-        raise RgwotError(f"{videos_csv}: {error}") from None
-
-
-def write_groups(
-    output: Path, keysteps: Path, videos_csv: Path, column: str, task: str | None, names_yaml: Path | None, title: str
-) -> list[str]:
-    """Write the table of `groups_of_result` and its figure (PDF and PNG) beside it; return a summary in lines."""
-    table = groups_of_result(keysteps, videos_csv, column, task)
-    names = names_in(keysteps, names_yaml)
-    save(group_bars(table, title, names), output)
-    if names:
-        table.insert(1, "name", table["key_step"].map(names).fillna(""))
-    write_csv(table, output)
-    return [*([f"{note}."] if (note := note_on_teaching(teaching_videos(keysteps))) else []), *lines(table, names)]
-
-
-def note_on_teaching(videos: Collection[str]) -> str:
-    """Return a note for a comparison of groups if some of its videos taught the result, otherwise an empty text."""
-    if not videos:
-        return ""
-    return f"In the {len(videos)} videos that taught this result, key steps are annotated; in the others, found"
-
-
-def read_group_table(path: Path) -> pd.DataFrame:
-    """Read a table that `rgwot compare-groups` wrote: numbers are float64, empty cells NaN."""
-    table = read_csv(path, TEST_COLUMNS, {"key_step": "int64"})
-    numbers = ["successor", "statistic", "p", "p_adjusted", *table.filter(regex="^(n|mean|low|high)_")]
-    table[numbers] = table[numbers].apply(pd.to_numeric, errors="coerce").astype("float64")
-    return table
-
-
-def sizes(table: pd.DataFrame) -> dict[str, int]:
-    """Return the number of videos of each group."""
-    share = table[(table["measure"] == "share") & (table["group_a"] == "")].iloc[0]
-    return {name.removeprefix("n_"): int(share[name]) for name in map(str, table) if name.startswith("n_")}
-
-
-def unit_of(table: pd.DataFrame) -> str:
-    """Return what the groups consist of: ``video`` or ``subject``."""
-    return str(table["unit"].iloc[0])
-
-
-def about(table: pd.DataFrame) -> str:
-    """Describe the test: the groups, their numbers of videos, and the method."""
-    groups = ", ".join(f"{name} (n = {size})" for name, size in sizes(table).items())
-    tested = table[(table["group_a"] == "") & table["p_adjusted"].notna()]
-    pairs = "; pairs by Dunn" if (table["group_a"] != "").any() else ""
-    return (
-        f"{groups}; the unit is the {unit_of(table)}. "
-        f"Kruskal-Wallis by {PERMUTATIONS:,} permutations{pairs}; Benjamini-Hochberg "
-        f"over the {len(tested)} tests of all key steps and measures that could be significant; * at {ALPHA}"
-    )
-
-
-def impossible(table: pd.DataFrame) -> str:
-    """Return a sentence on the tests of all groups that no grouping could make significant, or an empty text."""
-    whole = table[table["group_a"] == ""]
-    counted = join_words([str(size) for size in sizes(table).values()])
-    return (
-        f"With {counted} {unit_of(table)}s, {none} of {len(whole)} comparisons cannot be "
-        f"significant, however the {unit_of(table)}s are grouped; their p is empty"
-        if (none := int(whole["p_adjusted"].isna().sum()))
-        else ""
-    )
-
-
-def lines(table: pd.DataFrame, names: Mapping[int, str] | None = None) -> list[str]:
-    """Return lines for a terminal on the differences between groups."""
-    texts = [f"{about(table)}."]
-    if few := few_videos(sizes(table), unit_of(table)):
-        texts.append(f"Warning: {few}.")
-    if barred := impossible(table):
-        texts.append(f"{barred}.")
-    starred = table[table["star"] == "*"]
-    for row in starred.to_dict("records"):
-        groups = [row["group_a"], row["group_b"]] if row["group_a"] else sizes(table)
-        called = (names or {}).get(int(row["key_step"]), f"key step {row['key_step']}")
-        means = ", ".join(f"{group} {row[f'mean_{group}']:.3g}" for group in groups)
-        texts.append(
-            f"* {called}, {row['measure']} ({MEASURES[row['measure']]}): {means}; adjusted p {row['p_adjusted']:.2g}"
-        )
-    return (
-        texts
-        if len(starred)
-        else [*texts, "No difference is significant, which does not show that the groups are alike."]
-    )
-
-
-def group_bars(table: pd.DataFrame, title: str, names: Mapping[int, str] | None = None) -> Drawn:
-    """Draw means and bootstrap intervals of the groups; a star marks key steps in which the groups differ."""
-    whole = table[table["group_a"] == ""]
-    steps, groups = sorted(set(whole["key_step"])), sizes(table)
-    width, columns = FILLED / len(groups), 2 if len(steps) <= 12 else 1
-    with styled():
-        figure, axes = sheet(len(MEASURES) // columns, columns, height=1.9 * len(MEASURES) / columns + 0.8)
-        for axis, (measure, words) in zip(axes.flat, MEASURES.items(), strict=True):
-            rows = whole[whole["measure"] == measure].set_index("key_step").loc[steps]
-            top = np.zeros(len(steps))
-            for at, group in enumerate(groups):
-                low, mean, high = (rows[f"{what}_{group}"].to_numpy(float) for what in ("low", "mean", "high"))
-                places = np.arange(len(steps)) + (at + 0.5) * width - FILLED / 2
-                look = {"color": LINE_COLOURS[at % 8], "hatch": HATCHES[at // 8 % 8], "edgecolor": "white"}
-                spread = np.clip([mean - low, high - mean], 0, None)
-                axis.bar(places, mean, width, yerr=spread, label=group, linewidth=0, error_kw={"lw": 0.8}, **look)
-                top = np.fmax(top, high)
-            for starred in np.flatnonzero(rows["star"].to_numpy() == "*"):
-                axis.text(starred, top[starred], "*", ha="center", va="bottom", fontsize=12)
-            axis.set_title(f"{measure}: {words}", loc="left")
-            axis.set_xticks(range(len(steps)), [short((names or {}).get(step, str(step)), 12) for step in steps])
-            axis.tick_params(axis="x", rotation=45 if names else 0)
-            axis.margins(y=0.15)
-            axis.set_ylim(bottom=0)
-        handles, labels = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(groups), 6))
-        few = few_videos(groups, unit_of(table))
-        caption = f"{about(table)}; bars: means with {100 * LEVEL:.0f} % bootstrap intervals" + (
-            f"; {few}" if few else ""
-        )
-        tell(figure, title, caption)
-    return figure

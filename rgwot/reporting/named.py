@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from rgwot.names import as_named, names_in
 from rgwot.paths import DEVIATIONS, PROCEDURE, SEGMENTS, Tree, name_of
 from rgwot.procedure import Deviation, Procedure, deviations, learn, recordings_from_segments
 from rgwot.procedure.expected import NAMELESS, ExpectedStep, compare_with_own
 from rgwot.records import read_segments
-from rgwot.reporting.names import as_named, names_in
-from rgwot.runtime.files import read_yaml
+from rgwot.runtime.yaml_files import read_yaml
 from rgwot.stages.procedure import read_deviation_list, read_expected, read_procedure
 
 
@@ -78,7 +78,7 @@ def expected_file(folder: Path) -> Path | None:
 def read_named(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> Named:
     """Read a result from its folder, of which some files may be missing besides ``segments.csv``.
 
-    Names are those of ``names_yaml``, by default of its study (`rgwot.reporting.names.names_in`).
+    Names are those of ``names_yaml``, by default of its study (`rgwot.names.names_in`).
     """
     segments, procedure, found = read_segments(folder / name_of(SEGMENTS)), None, list[Deviation]()
     if (folder / name_of(PROCEDURE)).is_file():

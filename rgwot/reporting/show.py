@@ -31,8 +31,8 @@ from rgwot.procedure.facts import (
 )
 from rgwot.records import read_annotations, read_diagnostics, read_manifest, read_segments
 from rgwot.reporting.named import read_named
+from rgwot.runtime.csv_files import write_csv
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_csv
 from rgwot.stages.decode import given_of
 from rgwot.stages.embed import read_embeddings
 
@@ -94,7 +94,7 @@ def drawn(
     names = {step: f"{step} {name}" for step, name in (names or {}).items()}
     if procedure.nodes:
         lines += ["", *_table(*step_table(step_facts(procedure, recordings, every), names))]
-    rows = deviation_facts(found, recordings if every is None else every, annotated)
+    rows = deviation_facts(found, [*recordings, *(every or ())], annotated)
     return [*lines, "", *deviation_lines([row.cells(names) for row in rows])]
 
 

@@ -207,11 +207,11 @@ def figure_caption(study: Study, name: str) -> list[str]:
     return [f"{targets(study).title(name)}. {figure(study, name).caption}", figure(study, name).about]
 
 
-def figure_labels(study: Study, name: str) -> dict[str, str]:
-    """Return the labels by which a report filters figures."""
+def figure_labels(study: Study, name: str, form: str) -> dict[str, str]:
+    """Return the labels by which a report filters figures; ``vector`` and ``picture`` differ in ``form``."""
     shown = figure(study, name)
     seeds = ", ".join(map(str, shown.seeds))
-    return {"figure": name, "data": ", ".join(shown.data), "protocol": shown.protocols, "seeds": seeds}
+    return {"figure": name, "data": ", ".join(shown.data), "protocol": shown.protocols, "seeds": seeds, "form": form}
 
 
 def draw_figure(study: Study, name: str) -> Drawn:

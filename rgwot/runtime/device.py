@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -38,7 +37,7 @@ def used_device() -> torch.device:
     return place
 
 
-def hardware(device: torch.device) -> dict[str, Any]:
+def hardware(device: torch.device) -> dict[str, object]:
     """Return the hardware of a run: ``gpu`` (or None), ``processor`` and the number of ``threads``."""
     gpu = torch.cuda.get_device_name(device) if device.type == "cuda" else None
     return {"gpu": gpu, "processor": _processor(), "threads": torch.get_num_threads()}

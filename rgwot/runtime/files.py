@@ -1,9 +1,8 @@
-"""Files of the stages: written under a temporary name and renamed, so that none is half written; checked when read."""
+"""Files of the stages: written under a temporary name and renamed, so that none is half written."""
 
 from __future__ import annotations
 
 import contextlib
-import csv
 import errno
 import json
 import os
@@ -12,23 +11,19 @@ import shlex
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-
-import yaml
+from typing import TYPE_CHECKING
 
 from rgwot.paths import RESULTS
 from rgwot.runtime.errors import RgwotError
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 #: Files that rgwot, Snakemake and file systems add to folders.
 _BY_THE_WAY = re.compile(
     r"\.(?:(?:.+\.)?provenance\.json|.+\.(?:rgwot|[0-9a-f]{8}-\d+)-[0-9a-f]{8}\.tmp(?:\.\w+)?|"
@@ -196,40 +191,7 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def write_csv(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a table with full precision and without its index; texts are guarded by `cell`."""
-    written = frame.copy(deep=False)
-    for name in frame.columns[[dtype.kind not in "biuf" for dtype in frame.dtypes]]:
-        written[name] = frame[name].map(cell)
-    with replacing(path) as temporary:
-        written.to_csv(temporary, index=False, lineterminator="\n")
-
-
-def cell(value: Any) -> Any:
-    """Return a value for a CSV file: a text that a spreadsheet would run as a formula gets an apostrophe.
-
-    Texts are names of files, steps and people. The mapping is one to one, see `text_of`; numbers do not change.
-
-    >>> cell("=1+1"), cell("'=1+1"), cell("-0.5"), cell("pour")
-    ("'=1+1", "''=1+1", '-0.5', 'pour')
-    """
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value) else value
-
-
-def text_of(value: Any) -> Any:
-    """Return the value of a text in a CSV file, the inverse of `cell`."""
-    return value[1:] if isinstance(value, str) and value.startswith("'") and _FORMULA.match(value) else value
-
-
-def write_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], path: str | os.PathLike[str]) -> None:
-    """Write the rows of a table like `write_csv`, for stages that do not need pandas otherwise (0.2 s to import)."""
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([cell(value) for value in row] for row in rows)
-
-
-def write_json(content: Any, path: str | os.PathLike[str]) -> None:
+def write_json(content: object, path: str | os.PathLike[str]) -> None:
     """Write readable JSON: indented, with keys in the given order; non-finite numbers raise an error."""
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
@@ -241,7 +203,7 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_tensors(content: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+def write_tensors(content: Mapping[str, object], path: str | os.PathLike[str]) -> None:
     """Write tensors and plain values by PyTorch, to be read with ``weights_only=True``."""
     import torch
 
@@ -285,125 +247,3 @@ def dated_ahead(path: Path) -> str:
         f"was changed in the future ({datetime.fromtimestamp(changed):%Y-%m-%d %H:%M}), so all results would count "
         f"as older; expected a past time; run: touch {shlex.quote(os.fspath(path))}"
     )
-
-
-def read_csv(
-    path: str | os.PathLike[str],
-    columns: Sequence[str],
-    numbers: Mapping[str, Literal["float64", "int64", "Int64"]],
-    optional: Collection[str] = (),
-) -> pd.DataFrame:
-    """Read and check a CSV table of a stage, which has at least these columns.
-
-    ``numbers`` are the types of columns with numbers; all other columns are text. In ``optional`` columns of numbers,
-    empty fields are allowed and become missing values.
-
-    Raises RgwotError if the file cannot be read, lacks a column, or a column of numbers has a value that is not a
-    finite number (a whole one for integer types).
-    """
-    import pandas as pd
-
-    try:
-        # A video may be called 'NA' or '0003', so types are not guessed.
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False).map(text_of)
-    except (OSError, ValueError) as error:
-        why = " ".join(str(error).split())
-        raise RgwotError(f"{path}: cannot be read ({why}); expected {','.join(columns)}{_advice(path)}") from None
-    return typed(frame, path, columns, numbers, optional)
-
-
-def _advice(path: str | os.PathLike[str]) -> str:
-    # Only tables below results can be made again.
-    return "" if below_results(Path(path)) is None else f"; {remake(Path(path))}"
-
-
-def typed(
-    frame: pd.DataFrame,
-    path: str | os.PathLike[str],
-    columns: Sequence[str],
-    numbers: Mapping[str, Literal["float64", "int64", "Int64"]],
-    optional: Collection[str] = (),
-) -> pd.DataFrame:
-    """Check a table of texts from a file, and convert its columns, as in `read_csv`."""
-    import numpy as np
-    import pandas as pd
-
-    expected = ",".join(columns)
-    missing = [column for column in columns if column not in frame.columns]
-    if missing:
-        raise RgwotError(f"{path}: no column {', '.join(missing)}; expected {expected}{_advice(path)}")
-    for column, dtype in numbers.items():
-        texts = frame[column]
-        values = pd.to_numeric(texts.where(texts.str.strip() != "", None), errors="coerce").astype("float64")
-        good = np.isfinite(values) & ((values % 1 == 0) | (dtype == "float64"))
-        if column in optional:
-            good |= texts.str.strip() == ""
-        if not good.all():
-            row = int(np.argmax(~np.asarray(good)))
-            raise RgwotError(
-                f"{path}: row {row + 2}: found {column} {texts[row]!r}, "
-                f"expected a {'' if dtype == 'float64' else 'whole '}number{_advice(path)}"
-            )
-        frame[column] = values.astype(dtype)
-    return frame
-
-
-#: A plain whole number, unlike 007, 0x1f, 1_000 or 12:30:00.
-_WHOLE = re.compile(r"0|-?[1-9][0-9]*")
-
-
-class _Refused(yaml.MarkedYAMLError):
-    """An error for valid YAML that probably does not mean what its author intended."""
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML's safe loader, but with an error for content that it would silently change.
-
-    It refuses a key that occurs twice in a mapping, because the first value would be lost, and a word without quotes
-    that would become another number or a date.
-    """
-
-    def compose_scalar_node(self, anchor: Any) -> yaml.ScalarNode:
-        node = super().compose_scalar_node(anchor)
-        kind, text = node.tag.rpartition(":")[2], node.value
-        other = kind == "timestamp" or (kind == "int" and not _WHOLE.fullmatch(text)) or kind == "value"
-        if node.style is None and (other or (kind == "float" and re.search("[:_]", text))):
-            problem = f"found {text}, which YAML reads as another value; put it in quotes"
-            raise _Refused(problem=problem, problem_mark=node.start_mark)
-        return node
-
-    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        node = super().compose_mapping_node(anchor)
-        keys = set()
-        for key, _ in node.value:
-            plain = isinstance(key, yaml.ScalarNode) and not key.tag.endswith(":merge")
-            # Python treats 1, 1.0 and true as the same key.
-            if (name := self.construct_object(key) if plain else str(key.value)) in keys:
-                problem = f"the key {str(key.value)!r} occurs twice; leave one"
-                raise _Refused(problem=problem, problem_mark=key.start_mark)
-            keys.add(name)
-        return node
-
-
-def read_yaml(path: str | os.PathLike[str]) -> Any:
-    """Read a YAML file, or a JSON file by its suffix; return None if it is empty.
-
-    Raises RgwotError if it cannot be read, is not YAML in UTF-8, has a key twice, or has a word without quotes that
-    YAML changes: ``001`` becomes 1, ``12:30:00`` becomes 45000, and ``2024-01-02`` becomes a date.
-    """
-    kind = "JSON" if Path(path).suffix == ".json" else "YAML"
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-        return json.loads(text) if kind == "JSON" else _Loader(text).get_single_data()
-    except OSError as error:
-        raise RgwotError(f"{path}: cannot be read ({error.strerror}); expected a {kind} file") from None
-    except UnicodeDecodeError as error:
-        raise RgwotError(f"{path}: {error}; expected {kind} in UTF-8; save the file as UTF-8") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f"line {mark.line + 1}: " if mark else ""
-        problem = " ".join(str(getattr(error, "problem", None) or error).split())
-        reason = problem if isinstance(error, _Refused) else f"not valid YAML ({problem}); correct it"
-        raise RgwotError(f"{path}: {line}{reason}") from None
-    except (ValueError, OverflowError, RecursionError) as error:
-        raise RgwotError(f"{path}: not valid {kind} ({' '.join(str(error).split())}); correct it") from None

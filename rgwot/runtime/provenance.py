@@ -16,7 +16,6 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from rgwot import __version__
 from rgwot.paths import SEGMENTS, STORE, name_of
@@ -53,6 +52,15 @@ def recorded(record: Path, verb: str | None = None) -> dict[str, str]:
         content = json.loads(record.read_text(encoding="utf-8"))
         return dict(content["digests"]) if verb in (None, content["verb"]) else {}
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return {}
+
+
+def recorded_settings(output: Path) -> dict[str, dict[str, object]]:
+    """Return the blocks of settings in the record of an output; none if it cannot be read."""
+    try:
+        settings = json.loads(record_path(output).read_text(encoding="utf-8"))["settings"]
+        return {str(block): dict(keys) for block, keys in settings.items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return {}
 
 
@@ -142,7 +150,7 @@ def stamp(paths: Iterable[str | os.PathLike[str]]) -> str:
     return hasher.hexdigest()[:16]
 
 
-def write_record(output: Path, verb: str, others: Iterable[Path] = (), **content: Any) -> None:
+def write_record(output: Path, verb: str, others: Iterable[Path] = (), **content: object) -> None:
     """Write the record of an output: settings and code, and the digests of its files and of others beside it."""
     record = {"verb": verb, "output": below_results(output) or output.as_posix(), **content, **surroundings()}
     # Paths and other objects become texts.
@@ -155,7 +163,7 @@ def note_revision(code: Path) -> None:
     os.environ[REVISION] = revision(code)
 
 
-def surroundings() -> dict[str, Any]:
+def surroundings() -> dict[str, object]:
     """Return the code, packages, interpreter and system on which a result depends."""
     noted = os.environ.get(REVISION)
     return {

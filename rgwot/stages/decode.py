@@ -30,8 +30,9 @@ from rgwot.paths import DIAGNOSTICS, KEYSTEPS, NAMES, ORDER, PROCEDURES, SEGMENT
 from rgwot.procedure import Deviation
 from rgwot.procedure.expected import ExpectedStep, compare_with_own
 from rgwot.records import read_annotations, read_manifest
+from rgwot.runtime.csv_files import write_csv
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import other_than, replacing, write_csv, write_json
+from rgwot.runtime.files import other_than, replacing, write_json
 from rgwot.runtime.provenance import write_record
 from rgwot.stages.embed import read_embeddings
 from rgwot.stages.procedure import read_expected, write_procedure

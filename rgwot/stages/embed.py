@@ -184,7 +184,7 @@ def embed(
     model = None
     if model_path is not None:
         # Imported here, because a method without an encoder need not wait for PyTorch.
-        from rgwot.stages.train import load_model
+        from rgwot.stages.models import load_model
 
         model = load_model(model_path)
         for key, value in model["features"].items():

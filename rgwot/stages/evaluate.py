@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from rgwot.evaluation.evaluate import ScoreMore, score_task
 from rgwot.records import read_annotations, read_diagnostics, read_manifest, read_segments
-from rgwot.runtime.files import write_csv
+from rgwot.runtime.csv_files import write_csv
 
 
 def evaluate(
@@ -20,7 +19,7 @@ def evaluate(
     segments_csv: str | os.PathLike[str],
     diagnostics_json: str | os.PathLike[str],
     output_csv: str | os.PathLike[str],
-    identity: Mapping[str, Any],
+    identity: Mapping[str, object],
     n_key_steps: int | None,
     stride: int,
     more: ScoreMore | None = None,

@@ -16,9 +16,11 @@ from rgwot.procedure.graphs import Edges, Step, restricted
 from rgwot.procedure.interface import Deviation, Procedure, Recording
 from rgwot.procedure.learning import recordings_from_segments
 from rgwot.records import read_deviations, typed_occurrences
+from rgwot.runtime.csv_files import read_csv, typed, write_csv
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import read_csv, read_yaml, typed, write_csv, write_json
+from rgwot.runtime.files import write_json
 from rgwot.runtime.provenance import unedited
+from rgwot.runtime.yaml_files import read_yaml
 
 
 def read_expected(path: str | os.PathLike[str]) -> tuple[ExpectedStep, ...]:

@@ -2,136 +2,36 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import io
-import json
 import logging
 import os
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 import torch
 
 from rgwot.blocks import load
 from rgwot.config.settings import without_execution
 from rgwot.embedding.encoder import Encoder, embed_by_model, seeded
 from rgwot.embedding.interface import VideoFeatures
-from rgwot.embedding.loop import Recipe, Record, Trainer, per_second
+from rgwot.embedding.loop import Recipe, Record, Trainer
 from rgwot.embedding.sampler import FeatureBank, Stream, draw_videos, generator
 from rgwot.embedding.settings import EncoderSettings, TrainedEncoder
 from rgwot.features.index import common_attributes, open_stores
-from rgwot.losses.settings import FusedGromovWasserstein
 from rgwot.paths import HISTORY, MACHINE, MODEL, name_of
+from rgwot.runtime.csv_files import write_rows
 from rgwot.runtime.device import hardware, resolve_device
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import remake, write_json, write_rows, write_tensors
+from rgwot.runtime.files import write_json, write_tensors
 from rgwot.runtime.progress import Progress
-from rgwot.runtime.tensors import UnreadableTensors, load_tensors
-from rgwot.transport import structure_radius
-
-
-def load_model(path: Path) -> dict[str, Any]:
-    """Read ``model.pt``.
-
-    Raises
-    ------
-    RgwotError
-        If the file does not exist or is not a model of this library.
-    """
-    try:
-        return parse_model(path.read_bytes())
-    except FileNotFoundError:
-        raise RgwotError(f"{path}: no such model; expected one that the workflow trained") from None
-    except RgwotError as error:
-        raise RgwotError(f"{path}: {error}; {remake(path)}") from None
-
-
-def parse_model(content: bytes) -> dict[str, Any]:
-    """Read a model from the bytes of its file; raise RgwotError if they are not a model of this library."""
-    try:
-        model = load_tensors(io.BytesIO(content))
-    except UnreadableTensors as error:
-        raise RgwotError(f"not a readable model ({error.why})") from None
-    if not isinstance(model, dict) or not {"encoder", "architecture", "settings", "features", "seed"} <= set(model):
-        raise RgwotError("not a model of this library")
-    return model
-
-
-def model_bytes(model: Mapping[str, Any]) -> bytes:
-    """Return a model as the bytes of its file."""
-    written = io.BytesIO()
-    torch.save(dict(model), written)
-    return written.getvalue()
-
-
-class Checkpoint:
-    """The saved state of a run, in ``.resume/<digest>/`` next to its output directory.
-
-    ``identity`` has everything on which the result depends, as JSON values; a run with another identity has another
-    checkpoint. Snakemake does not know these files.
-    """
-
-    def __init__(self, output_dir: Path, identity: Any) -> None:
-        text = json.dumps(identity, sort_keys=True)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        self.path = output_dir.parent / ".resume" / digest / "state.pt"
-
-    def load(self) -> dict[str, Any] | None:
-        """Return the last saved state, or None if there is none or it is unreadable, as after a power failure."""
-        if not self.path.exists():
-            return None
-        try:
-            state: dict[str, Any] = load_tensors(self.path)
-        except UnreadableTensors as error:
-            log.warning("%s; starting again", error)
-            return None
-        return state
-
-    def save(self, state: dict[str, Any]) -> None:
-        """Replace the saved state."""
-        write_tensors(state, self.path)
-
-    def remove(self) -> None:
-        """Remove the saved state, and the side directory when no other run uses it."""
-        self.path.unlink(missing_ok=True)
-        for directory in (self.path.parent, self.path.parent.parent):
-            with contextlib.suppress(OSError):
-                directory.rmdir()
-
-
-@contextlib.contextmanager
-def stop_requested() -> Iterator[Callable[[], int]]:
-    """Catch SIGTERM and SIGINT: the yielded function returns the received signal, or 0.
-
-    A second signal acts as usual.
-    """
-    received = [0]
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-
-    def note(number: int, _frame: object) -> None:
-        received[0] = number
-        signal.signal(number, before[signal.Signals(number)])
-
-    for number in before:
-        signal.signal(number, note)
-    try:
-        yield lambda: received[0]
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
+from rgwot.stages.advice import inactive_prior, long_window
+from rgwot.stages.checkpoint import Checkpoint, stop_requested
 
 log = logging.getLogger(__name__)
 
 RANDOM_WEIGHTS = "random"
-LONG = 0.05
-"""A training on vectors warns if the window of C-IDM is a larger share of a video."""
 
 
 def train(
@@ -201,7 +101,7 @@ def train(
 class Trained(NamedTuple):
     """A trained model (the content of ``model.pt``), a record per iteration, and the checkpoint, if any."""
 
-    model: dict[str, Any]
+    model: dict[str, object]
     history: list[Record]
     checkpoint: Checkpoint | None = None
 
@@ -213,7 +113,7 @@ def fit_encoder(
     *,
     device: str = "auto",
     held_out: Sequence[str] = (),
-    features: Mapping[str, Any],
+    features: Mapping[str, object],
     where: str = "features",
     resume: Path | None = None,
 ) -> Trained:
@@ -267,7 +167,7 @@ def fit_encoder(
     projection = None
     norm = settings.encoder.input_norm
     if norm == "whitened" or (norm == "auto" and all(store.vectors for store in stores)):
-        from rgwot.embedding.whitened import fit_projection
+        from rgwot.embedding.projection import fit_projection
 
         projection = fit_projection(stores, settings.encoder.speed)
         videos = [projection(store) for store in stores]
@@ -287,11 +187,11 @@ def fit_encoder(
     _run(trainer, checkpoint, f"train {resume or ''}".strip())
 
     state = {name: tensor.cpu() for name, tensor in encoder.state_dict().items()}
-    model: dict[str, Any] = {"encoder": state, "architecture": architecture, **recorded}
+    model: dict[str, object] = {"encoder": state, "architecture": architecture, **recorded}
     if projection is not None:
         model["projection"] = {"mean": torch.from_numpy(projection.mean), "basis": torch.from_numpy(projection.basis)}
     if settings.encoder.beside:
-        from rgwot.embedding.whitened import fit_beside
+        from rgwot.embedding.combined import fit_beside
 
         embed = embed_by_model(model, stores[0].fps, place, None)
         fitted = fit_beside(stores, embed)
@@ -320,41 +220,6 @@ def recipe_of(settings: TrainedEncoder) -> Recipe:
     return Recipe(loss, settings.cidm, settings.encoder, settings.train, settings.data, learned)
 
 
-def inactive_prior(settings: TrainedEncoder) -> str | None:
-    """Return a sentence if the structural prior is requested but its radius is below one frame, otherwise None.
-
-    The plan then depends on alpha only through its temperature (methods 3.4).
-    """
-    loss = settings.loss
-    if not isinstance(loss, FusedGromovWasserstein):
-        return None
-    frames = settings.train.N + (loss.virtual == "cost")
-    if loss.alpha == 0 or structure_radius(frames, loss.r) > 0:
-        return None
-    return (
-        f"the structural prior does nothing: r = {loss.r} of {frames} frames is less than one frame; "
-        f"it has an effect from r = {1 / frames:.4g}"
-    )
-
-
-def long_window(settings: TrainedEncoder, stores: Sequence[VideoFeatures]) -> str | None:
-    """Return a sentence if features are vectors and C-IDM's window exceeds 5 % of a typical video, otherwise None."""
-    cidm = settings.cidm
-    if not (cidm.beta and cidm.gradient and all(store.vectors for store in stores)):
-        return None
-    lengths = [
-        settings.train.N if cidm.unit == "positions" else per_second(store, cidm.unit) * store.duration_s
-        for store in stores
-    ]
-    share = min(float(np.median([cidm.sigma / length for length in lengths])), 1.0)
-    if share <= LONG:
-        return None
-    return (
-        f"C-IDM attracts frames within {100 * share:.0f} % of a typical video, which merges shorter key steps; "
-        "expected at most the length of a step: lower cidm.sigma or use the method rgwot-whitened"
-    )
-
-
 def _set_threads(threads: int) -> None:
     """Set PyTorch's number of threads as in the settings, and warn if it exceeds the number of cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -381,7 +246,7 @@ def resolve_precision(name: str, device: torch.device) -> str:
 
 def build_encoder(
     block: EncoderSettings, precision: str, seed: int, bank: FeatureBank, weights: str
-) -> tuple[Encoder, dict[str, Any]]:
+) -> tuple[Encoder, dict[str, object]]:
     """Make the encoder to train, on the CPU, and return it with its arguments.
 
     Vectors go through fully connected layers.

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from rgwot import paths
 from rgwot.config.configuration import SynthSettings
@@ -26,7 +25,7 @@ from rgwot.datasets.video_table import columns_of, read_video_table
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import dated_ahead
 from rgwot.runtime.text import pairing_key
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 from rgwot.synthetic.timelines import clip_path, video_names
 
 #: Alignment needs a pair of different videos.
@@ -108,42 +107,42 @@ def tasks(study: Study, dataset: str) -> tuple[str, ...]:
 
 
 @cache
-def videos(study: Study, dataset: str, task: str) -> dict[str, VideoEntry | None]:
+def videos(task: Task) -> dict[str, VideoEntry | None]:
     """Return the videos of a task by id; the entry is None if the workflow itself writes the video."""
-    task_ids = tasks(study, dataset)
-    if task not in task_ids:
-        raise RgwotError(f"{dataset}/{task}: unknown task; {nearest(task, task_ids)}")
-    synthetic = written(study, dataset)
+    task_ids = tasks(task.study, task.dataset)
+    if task.name not in task_ids:
+        raise RgwotError(f"{task}: unknown task; {nearest(task.name, task_ids)}")
+    synthetic = written(task.study, task.dataset)
     if synthetic is not None:
-        return dict.fromkeys(map(video_id, synthetic[task]))
-    return {entry.video: entry for entry in dataset_files(study, dataset).of(task)}
+        return dict.fromkeys(map(video_id, synthetic[task.name]))
+    return {entry.video: entry for entry in dataset_files(task.study, task.dataset).of(task.name)}
 
 
 @cache
-def annotated(study: Study, dataset: str, task: str) -> bool:
+def annotated(task: Task) -> bool:
     """Return whether a task has an annotation file, as synthetic tasks do."""
-    return bool(annotated_videos(study, dataset, task))
+    return bool(annotated_videos(task))
 
 
-def annotated_videos(study: Study, dataset: str, task: str) -> list[str]:
+def annotated_videos(task: Task) -> list[str]:
     """Return the ids of the task's videos that have an annotation file, as synthetic videos do."""
-    return [video for video, entry in videos(study, dataset, task).items() if entry is None or entry.annotation]
+    return [video for video, entry in videos(task).items() if entry is None or entry.annotation]
 
 
 @cache
-def scored_videos(study: Study, dataset: str, task: str) -> list[str]:
+def scored_videos(task: Task) -> list[str]:
     """Return the annotated videos that can be scored: those without marks and not labelled in part.
 
     Only a layout with the option ``silence`` has others; its annotations are read. A faulty one counts, too, because
     the stages tell its fault.
     """
-    settings, root = study.config.dataset(dataset), study.config.root_of(dataset)
-    module, chosen = layout_module(settings.layout), annotated_videos(study, dataset, task)
-    entries = videos(study, dataset, task)
+    settings, root = task.entry, task.root
+    module, chosen = layout_module(settings.layout), annotated_videos(task)
+    entries = videos(task)
     if "silence" not in module.OPTIONS or None in entries.values():
         return chosen
-    options = read_options(dataset, settings.layout, settings.options())
-    facts = registry.facts(settings.subset or dataset, task)
+    options = read_options(task.dataset, settings.layout, settings.options())
+    facts = registry.facts(settings.subset or task.dataset, task.name)
 
     def scorable(entry: VideoEntry) -> bool:
         try:
@@ -155,41 +154,39 @@ def scored_videos(study: Study, dataset: str, task: str) -> list[str]:
     return [video for video in chosen if (entry := entries[video]) is not None and scorable(entry)]
 
 
-def annotations_of(study: Study, dataset: str, task: str) -> str:
+def annotations_of(task: Task) -> str:
     """Return the path of a task's annotations; raise RgwotError, before any training, if there are none."""
-    if not annotated(study, dataset, task):
-        raise RgwotError(
-            f"{dataset}/{task}: no video of the task is annotated, so nothing can be scored; annotate some"
-        )
-    return f"results/annotations/{dataset}/{task}.csv"
+    if not annotated(task):
+        raise RgwotError(f"{task}: no video of the task is annotated, so nothing can be scored; annotate some")
+    return f"results/annotations/{task}.csv"
 
 
-def video_file(study: Study, dataset: str, task: str, video: str) -> str:
+def video_file(task: Task, video: str) -> str:
     """Return the file of a video, or the folder of the synthetic dataset that will contain it."""
-    videos_of_task = videos(study, dataset, task)
+    videos_of_task = videos(task)
     if video not in videos_of_task:
-        raise RgwotError(f"{dataset}/{task}/{video}: no such video; {nearest(video, videos_of_task)}")
-    entry, root = videos_of_task[video], study.config.root_of(dataset)
+        raise RgwotError(f"{task}/{video}: no such video; {nearest(video, videos_of_task)}")
+    entry, root = videos_of_task[video], task.root
     return plain_path(str(root if entry is None else root / entry.path))
 
 
-def video_path(study: Study, dataset: str, task: str, video: str) -> str:
+def video_path(task: Task, video: str) -> str:
     """Return the path of a video, which need not exist yet."""
-    synthetic, file = written(study, dataset), video_file(study, dataset, task, video)
+    synthetic, file = written(task.study, task.dataset), video_file(task, video)
     if synthetic is None:
         return file
-    names = {video_id(name): name for name in synthetic[task]}
-    return str(study.config.root_of(dataset) / clip_path(task, names[video]))
+    names = {video_id(name): name for name in synthetic[task.name]}
+    return str(task.root / clip_path(task.name, names[video]))
 
 
-def files(study: Study, dataset: str, task: str) -> list[str]:
+def files(task: Task) -> list[str]:
     """Return the files from which the manifest of a task is made."""
-    root, entries = study.config.root_of(dataset), videos(study, dataset, task).values()
+    root, entries = task.root, videos(task).values()
     if None in entries:
         return [str(root)]
     inside = [path for entry in entries if entry for path in (entry.path, entry.annotation) if path]
     paths = [dated_path(plain_path(str(holding_file(root / path)))) for path in inside]
-    return list(dict.fromkeys([*paths, *_rates(study, dataset), *_mapping(study, dataset, task)]))
+    return list(dict.fromkeys([*paths, *_rates(task.study, task.dataset), *_mapping(task)]))
 
 
 def imported(study: Study, dataset: str) -> ImportedFeatures:
@@ -200,26 +197,26 @@ def imported(study: Study, dataset: str) -> ImportedFeatures:
     return settings
 
 
-def imported_file(study: Study, dataset: str, task: str, video: str) -> str:
+def imported_file(task: Task, video: str) -> str:
     """Return the file with the imported features of a video."""
-    file, folder = video_file(study, dataset, task, video), imported(study, dataset).folder
-    if folder is None or study.config.dataset(dataset).features_alone:
+    file, folder = video_file(task, video), imported(task.study, task.dataset).folder
+    if folder is None or task.entry.features_alone:
         return file
-    place = study.config.folder(folder)
+    place = task.study.config.folder(folder)
     try:
-        return plain_path(str(feature_file(place, task, video)))
+        return plain_path(str(feature_file(place, task.name, video)))
     except RgwotError:
         # If the store exists, a removed feature file is no reason to make it again; Snakemake reports the missing file
         # if a job needs it.
-        if not paths.at(paths.FEATURES, dataset=dataset, task=task, video=video).exists():
+        if not paths.at(paths.FEATURES, dataset=task.dataset, task=task.name, video=video).exists():
             raise
-        return plain_path(str(place / stem_of(task) / video))
+        return plain_path(str(place / stem_of(task.name) / video))
 
 
-def manifest_entry(study: Study, dataset: str) -> dict[str, Any]:
+def manifest_entry(study: Study, dataset: str) -> dict[str, object]:
     """Return the settings of a dataset that the manifests of its tasks depend on."""
     entry = study.config.dataset(dataset)
-    dataset_files = {
+    dataset_files: dict[str, object] = {
         "layout": entry.layout,
         "root": str(study.config.root_of(dataset)),
         "options": entry.options(),
@@ -231,30 +228,30 @@ def manifest_entry(study: Study, dataset: str) -> dict[str, Any]:
     return dataset_files
 
 
-def import_settings(study: Study, dataset: str) -> dict[str, Any]:
+def import_settings(study: Study, dataset: str) -> dict[str, object]:
     """Return the settings for importing the features of a dataset and for reading its videos."""
     form = imported(study, dataset).model_dump(exclude_defaults=True, exclude={"folder"})
     return {"form": form, "reading": reading(study, dataset)}
 
 
-def reading(study: Study, dataset: str) -> dict[str, Any]:
+def reading(study: Study, dataset: str) -> dict[str, object]:
     """Return the rate of stored frames (None if the files state it) and the treatment of bad videos."""
     rate = study.config.dataset(dataset).frames_fps
     return {"frames_fps": None if rate in (None, "file") else str(rate), "on_bad_video": study.config.on_bad_video}
 
 
 @cache
-def batches(study: Study, dataset: str, task: str) -> list[list[str]]:
+def batches(task: Task) -> list[list[str]]:
     """Return the videos of a task in batches, one per job of extraction or import.
 
     A batch has at most `BATCH` videos (`IMPORT_BATCH` for an import) and about `BATCH_BYTES` of files, so that a job
     takes at most about ten minutes.
     """
-    most = IMPORT_BATCH if study.config.dataset(dataset).imported else BATCH
+    most = IMPORT_BATCH if task.entry.imported else BATCH
     divided: list[list[str]] = []
     bytes_left = 0
-    for video in videos(study, dataset, task):
-        path = video_file(study, dataset, task, video)
+    for video in videos(task):
+        path = video_file(task, video)
         size = os.stat(path).st_size if os.path.isfile(path) else 0
         if not divided or len(divided[-1]) == most or size > bytes_left:
             divided.append([])
@@ -264,44 +261,49 @@ def batches(study: Study, dataset: str, task: str) -> list[list[str]]:
     return divided
 
 
-def batch(study: Study, dataset: str, task: str, part: str) -> list[str]:
+def batch(task: Task, part: str) -> list[str]:
     """Return the videos of a batch."""
-    parts = batches(study, dataset, task)
+    parts = batches(task)
     if int(part) >= len(parts):
-        raise RgwotError(f"{dataset}/{task}: found no part {part} of its index, expected 0 to {len(parts) - 1}")
+        raise RgwotError(f"{task}: found no part {part} of its index, expected 0 to {len(parts) - 1}")
     return parts[int(part)]
 
 
-def index_input(study: Study, dataset: str, task: str) -> list[str]:
+def index_input(task: Task) -> list[str]:
     """Return the parts of a task's index, one per batch."""
-    parts = range(len(batches(study, dataset, task)))
-    return [str(paths.at(paths.INDEX_PART, dataset=dataset, task=task, part=part)) for part in parts]
+    parts = range(len(batches(task)))
+    return [str(paths.at(paths.INDEX_PART, dataset=task.dataset, task=task.name, part=part)) for part in parts]
 
 
-def footage_of(study: Study, dataset: str, task: str, chosen: Iterable[str] | None = None) -> list[str]:
+def footage_of(task: Task, chosen: Iterable[str] | None = None) -> list[str]:
     """Return the files of some videos (by default all of a task), or the folder of their synthetic dataset."""
-    names = videos(study, dataset, task) if chosen is None else chosen
-    files = (holding_file(Path(video_file(study, dataset, task, video))) for video in names)
+    names = videos(task) if chosen is None else chosen
+    files = (holding_file(Path(video_file(task, video))) for video in names)
     return without_broken_links(dict.fromkeys(dated_path(str(file)) for file in files))
 
 
 CHANGED = "is another file than the one of its features, with the same size and time; touch it, and run again"
 
 
-def changed_sources(study: Study, dataset: str, task: str) -> Iterator[Path]:
+def changed_sources(task: Task) -> Iterator[Path]:
     """Yield the files that differ from those of the features made in ``results``, although size and time are the same.
 
     Such a change is not noticed by the workflow, unlike all others. A file is read only if its features exist.
     """
     from rgwot.features.store import made_from_another
 
-    alone = study.config.dataset(dataset).imported is None
-    for video in videos(study, dataset, task):
-        store = paths.at(paths.FEATURES, dataset=dataset, task=task, video=video)
+    for video in videos(task):
+        store = paths.at(paths.FEATURES, dataset=task.dataset, task=task.name, video=video)
         if store.is_dir():
-            source = Path((video_path if alone else imported_file)(study, dataset, task, video))
+            source = source_file(task, video)
             if made_from_another(store, source):
                 yield source
+
+
+def source_file(task: Task, video: str) -> Path:
+    """Return the file from which the features of a video are made: the video, or a file of imported features."""
+    own = video_path if task.entry.imported is None else imported_file
+    return Path(own(task, video))
 
 
 def every_changed_source(study: Study) -> Iterator[Path]:
@@ -310,7 +312,7 @@ def every_changed_source(study: Study) -> Iterator[Path]:
         # What cannot be found is the business of `rgwot doctor`.
         with suppress(RgwotError, OSError):
             for task in tasks(study, dataset):
-                yield from changed_sources(study, dataset, task)
+                yield from changed_sources(Task(study, dataset, task))
 
 
 def without_broken_links(files: Iterable[str]) -> list[str]:
@@ -318,10 +320,10 @@ def without_broken_links(files: Iterable[str]) -> list[str]:
     return [file for file in files if os.path.exists(file) or not os.path.islink(file)]
 
 
-def import_files(study: Study, dataset: str, task: str, chosen: Sequence[str]) -> list[str]:
+def import_files(task: Task, chosen: Sequence[str]) -> list[str]:
     """Return the files from which the features of videos are imported, the table of rates, if any, and the videos."""
-    files = (dated_path(str(holding_file(Path(imported_file(study, dataset, task, video))))) for video in chosen)
-    return list(dict.fromkeys([*files, *_rates(study, dataset), *footage_of(study, dataset, task, chosen)]))
+    files = (dated_path(str(holding_file(Path(imported_file(task, video))))) for video in chosen)
+    return list(dict.fromkeys([*files, *_rates(task.study, task.dataset), *footage_of(task, chosen)]))
 
 
 def _rates(study: Study, dataset: str) -> list[str]:
@@ -330,56 +332,54 @@ def _rates(study: Study, dataset: str) -> list[str]:
     return [plain_path(settings.rates)] if settings is not None and settings.rates is not None else []
 
 
-def _mapping(study: Study, dataset: str, task: str) -> list[str]:
+def _mapping(task: Task) -> list[str]:
     """Return the file with the step names for a task's annotations, if the layout has such a file."""
-    entry, root = study.config.dataset(dataset), study.config.root_of(dataset)
+    entry, root = task.entry, task.root
     annotation = next(
         (
             dataset_files.annotation
-            for dataset_files in videos(study, dataset, task).values()
+            for dataset_files in videos(task).values()
             if dataset_files and dataset_files.annotation
         ),
         None,
     )
     if annotation is None or layout_module(entry.layout) is not frame_labels:
         return []
-    options = read_options(dataset, entry.layout, entry.options())
+    options = read_options(task.dataset, entry.layout, entry.options())
     return [plain_path(str(frame_labels.mapping_file((root / annotation).parents[1], options)))]
 
 
-def video_paths(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> dict[str, str]:
+def video_paths(task: Task, chosen: Iterable[str]) -> dict[str, str]:
     """Return the paths of videos by their ids."""
-    return {video: video_path(study, dataset, task, video) for video in chosen}
+    return {video: video_path(task, video) for video in chosen}
 
 
-def import_paths(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> dict[str, tuple[str, str]]:
+def import_paths(task: Task, chosen: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Return the paths of videos and of their files of imported features, by video id."""
-    return {
-        video: (video_path(study, dataset, task, video), imported_file(study, dataset, task, video)) for video in chosen
-    }
+    return {video: (video_path(task, video), imported_file(task, video)) for video in chosen}
 
 
-def known_K(study: Study, dataset: str, task: str) -> int | None:
+def known_K(task: Task) -> int | None:
     """Return the number of annotated key steps, or None if the annotations must be read to know it."""
-    entry = study.config.dataset(dataset)
-    if entry.synth is not None and task in entry.synth.tasks:
+    entry = task.entry
+    if entry.synth is not None and task.name in entry.synth.tasks:
         return entry.synth.K
-    facts = registry.facts(entry.subset or dataset, task)
+    facts = registry.facts(entry.subset or task.dataset, task.name)
     return None if facts is None else facts.K
 
 
 @cache
-def annotated_steps(study: Study, dataset: str, task: str) -> int | None:
+def annotated_steps(task: Task) -> int | None:
     """Return the number of annotated key steps, from `known_K` or the annotations; None without annotations.
 
     Unlike in the manifest, steps of a video that later turns out to be unusable count, too.
     """
-    K, entries = known_K(study, dataset, task), videos(study, dataset, task).values()
+    K, entries = known_K(task), videos(task).values()
     if K is not None or None in entries:
         return K
-    settings, root = study.config.dataset(dataset), study.config.root_of(dataset)
-    module, facts = layout_module(settings.layout), registry.facts(settings.subset or dataset, task)
-    options = read_options(dataset, settings.layout, settings.options())
+    settings, root = task.entry, task.root
+    module, facts = layout_module(settings.layout), registry.facts(settings.subset or task.dataset, task.name)
+    options = read_options(task.dataset, settings.layout, settings.options())
     annotations = [
         module.read_annotation(root, entry, facts, None, options)
         for entry in entries
@@ -394,12 +394,12 @@ def annotated_steps(study: Study, dataset: str, task: str) -> int | None:
 
 
 @cache
-def video_table(study: Study, dataset: str, task: str) -> Path | None:
+def video_table(task: Task) -> Path | None:
     """Return the table of a task's videos: the one in the configuration or in the task's folder, if any."""
-    named = study.config.dataset(dataset).videos
+    named = task.entry.videos
     if named is not None:
         return Path(named).expanduser()
-    folder = study.config.root_of(dataset) / stem_of(task)
+    folder = task.root / stem_of(task.name)
     tables = [path for path in folder.iterdir() if path.name.lower() == VIDEO_TABLE] if folder.is_dir() else []
     if len(tables) > 1:
         raise RgwotError(
@@ -409,28 +409,28 @@ def video_table(study: Study, dataset: str, task: str) -> Path | None:
 
 
 @cache
-def group_columns(study: Study, dataset: str, task: str) -> tuple[str, ...]:
+def group_columns(task: Task) -> tuple[str, ...]:
     """Return the columns by which the videos of a task can be grouped; none without a table."""
-    path = video_table(study, dataset, task)
+    path = video_table(task)
     return () if path is None else columns_of(read_video_table(path))
 
 
-def page_column(study: Study, dataset: str, task: str) -> str | None:
+def page_column(task: Task) -> str | None:
     """Return the column whose groups the page of a task compares; None if its table has no such column."""
-    column = study.config.dataset(dataset).group
-    return column if column in group_columns(study, dataset, task) else None
+    column = task.entry.group
+    return column if column in group_columns(task) else None
 
 
-def groups_file(study: Study, dataset: str, task: str, column: str) -> str:
+def groups_file(task: Task, column: str) -> str:
     """Return the table with the groups of a task.
 
     Raises RgwotError if there is none, it lacks the column, or Snakemake would stop because of its time.
     """
-    path = video_table(study, dataset, task)
+    path = video_table(task)
     if path is None:
-        expected = study.config.root_of(dataset) / stem_of(task) / VIDEO_TABLE
-        raise RgwotError(f"{dataset}/{task}: no groups; expected {expected} with the columns video and {column}")
-    columns = group_columns(study, dataset, task)
+        expected = task.root / stem_of(task.name) / VIDEO_TABLE
+        raise RgwotError(f"{task}: no groups; expected {expected} with the columns video and {column}")
+    columns = group_columns(task)
     if column not in columns:
         raise RgwotError(f"{path}: no column {column!r}; {nearest(column, columns)}")
     return dated_path(plain_path(str(path)))

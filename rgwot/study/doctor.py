@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rgwot.blocks import load
 from rgwot.columns import readable
@@ -54,7 +54,7 @@ from rgwot.study.findings import (
     of_error,
 )
 from rgwot.study.jobs import weights_file
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 from rgwot.timing import VideoInfo, allowed_loss, ends_early, repeated_frames
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def examine(
-    content: Mapping[str, Any],
+    content: Mapping[str, object],
     dataset: str,
     tasks: Sequence[str] = (),
     *,
@@ -292,21 +292,21 @@ def examine(
         findings += _of_copies(root, videos)
     for task in chosen:
         of_task = tuple(video for video in videos if video.task == task)
-        K, facts = datasets.known_K(study, dataset, task), registered_facts(dataset, task, options)
+        K, facts = datasets.known_K(Task(study, dataset, task)), registered_facts(dataset, task, options)
         K_of_task[task] = K
         findings += dict.fromkeys(
             [*_of_task(files, task, facts, K, of_task), *(finding for video in of_task for finding in video.findings)]
         )
         usable = of_task and files.tasks[task].problem is None
-        for path in datasets.changed_sources(study, dataset, task) if usable and not quick else ():
+        for path in datasets.changed_sources(Task(study, dataset, task)) if usable and not quick else ():
             findings.append(Finding("error", "changed", datasets.CHANGED, task, below(path, root)))
         if layout_module(entry.layout).read_annotation is folder.read_annotation:
             for path, line in of_no_video(root, (video.entry for video in of_task), options):
                 findings.append(Finding("warning", "pairing", line, task, below(path, root)))
         findings += _of_lengths(task, of_task)
-        findings += _of_groups(study, dataset, task, [video.entry.video for video in of_task])
+        findings += _of_groups(Task(study, dataset, task), [video.entry.video for video in of_task])
         with examining(findings, root, task, "date", None):
-            pages.told_by_people(study, dataset, task)
+            pages.told_by_people(Task(study, dataset, task))
     return Report(dataset, entry.layout, root, files, quick, K_of_task, tuple(videos), tuple(findings))
 
 
@@ -408,7 +408,7 @@ def _of_annotations(
     spans = {
         video.entry.name: video.annotation.span(video.facts.duration_s, video.silence)
         for video in videos
-        if video.annotation is not None and video.facts.duration_s is not None
+        if video.annotation is not None and video.facts.duration_s is not None and not video.faulty
     }
     for name, line in ends_early(spans).items():
         yield Finding("warning", "unit", f"annotation of {name}: {line}", task)
@@ -496,14 +496,14 @@ def _of_copies(root: Path, videos: Sequence[VideoReport]) -> Iterator[Finding]:
                 yield Finding("warning", "copy", line, video.task, name)
 
 
-def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> list[Finding]:
+def _of_groups(task: Task, videos: Sequence[str]) -> list[Finding]:
     """Return findings on the table with the groups of a task, if there is one."""
-    column, findings = study.config.dataset(dataset).group, list[Finding]()
-    with examining(findings, study.config.root_of(dataset), task, "groups", None):
-        path = datasets.video_table(study, dataset, task)
+    column, findings = task.entry.group, list[Finding]()
+    with examining(findings, task.root, task.name, "groups", None):
+        path = datasets.video_table(task)
         if path is None:
             return []
-        with examining(findings, study.config.root_of(dataset), task, "date", None):
+        with examining(findings, task.root, task.name, "date", None):
             datasets.dated_path(str(path))
         table = read_video_table(path)
         if column not in table:
@@ -511,7 +511,7 @@ def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> 
             line = f"no column {column!r}, so the page compares no groups; found {others}"
             tell("groups", path, f"{line}; set `group` of the dataset to one of these, or rename one of these")
             return findings
-        of_video, unknown = groups_in(table, path, videos, column, task)
+        of_video, unknown = groups_in(table, path, videos, column, task.name)
         if unknown:
             line = f"{len(unknown)} of {len(table)} rows name no video of this task, such as {unknown[0]!r}"
             tell("groups", path, line)
@@ -520,5 +520,5 @@ def _of_groups(study: Study, dataset: str, task: str, videos: Sequence[str]) -> 
             tell("groups", path, f"groups {', '.join(map(repr, alike))} count as different; write one group in one way")
         named = ", ".join(f"{name} {size}" for name, size in sorted(sizes.items())) or "none"
         line = f"groups by {column}: {named}; {len(videos) - len(of_video)} of {len(videos)} videos have no group"
-        findings.append(Finding("note" if len(sizes) > 1 else "error", "groups", line, task))
+        findings.append(Finding("note" if len(sizes) > 1 else "error", "groups", line, task.name))
     return findings

@@ -1,67 +1,48 @@
-"""The settings and held-out videos of jobs, and checks of requested results."""
+"""The settings, held-out videos and further inputs of jobs."""
 
 from __future__ import annotations
 
-import os
-import re
+import json
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
+from rgwot import paths
 from rgwot.blocks import Blocks, flatten
 from rgwot.config.configuration import load_config, read_files
-from rgwot.config.experiments import decoder_of, family_of, replaced_settings, split_id
+from rgwot.config.experiments import decoder_of, replaced_settings, split_id
 from rgwot.config.settings import defaults, merged, owners, without_execution
 from rgwot.datasets import registry
-from rgwot.datasets.base import too_few_videos
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.datasets.video_table import read_video_table, subjects_in
 from rgwot.embedding.settings import SplitSettings, TrainedEncoder
 from rgwot.evaluation import EvaluationSettings
+from rgwot.features import read_index
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.keysteps.settings import ANNOTATED, Decoder, Labelled, Numbered, resolved_K
-from rgwot.paths import DIAGNOSTICS, KEYSTEPS, name_of
+from rgwot.paths import STORE
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.provenance import unedited
+from rgwot.runtime.gpus import gpu_there
+from rgwot.runtime.provenance import recorded_settings
 from rgwot.study.datasets import (
-    MIN_VIDEOS,
     annotated_steps,
     annotated_videos,
     annotations_of,
+    batch,
     footage_of,
     import_settings,
     plain_path,
     reading,
     scored_videos,
+    source_file,
     video_table,
-    videos,
 )
 from rgwot.study.shipped import DEFAULTS
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 
 #: Folder of true task graphs, {dataset}/{task}.csv, in the folder of a study.
 GRAPHS = "graphs"
-
-
-#: Device files of NVIDIA GPUs (a container may have any of them), and of GPUs in WSL.
-_GPU = re.compile(r"nvidia[0-9]+|dxg")
-
-
-def gpu_there(devices: Path = Path("/dev")) -> bool:
-    """Return whether this machine has a GPU for jobs, without importing PyTorch.
-
-    A GPU has a device file with any number. If ``CUDA_VISIBLE_DEVICES`` is empty or begins with -1, all are hidden.
-    """
-    variable = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if variable is not None and variable.split(",")[0].strip() in ("", "-1"):
-        return False
-    try:
-        names = os.listdir(devices)
-    except OSError:
-        return False
-    return any(_GPU.fullmatch(name) for name in names)
 
 
 def gpus(study: Study) -> int:
@@ -70,34 +51,34 @@ def gpus(study: Study) -> int:
     return int(device == "cuda" or (device == "auto" and gpu_there()))
 
 
-def decoder_for(study: Study, dataset: str, task: str, method: str, decoder: str) -> Decoder:
+def decoder_for(task: Task, method: str, decoder: str) -> Decoder:
     """Return the decoder of a result; ``K`` becomes a number if it is ``gt`` or ``gt+1``.
 
     Raises RgwotError if it is one of these, but the task is not annotated.
     """
-    rule = study.experiments.decoding(method, decoder, dataset)
+    rule = task.study.experiments.decoding(method, decoder, task.dataset)
     if not isinstance(rule, Numbered) or isinstance(rule.K, int):
         return rule
     try:
-        return rule.model_copy(update={"K": resolved_K(rule.K, annotated_steps(study, dataset, task))})
+        return rule.model_copy(update={"K": resolved_K(rule.K, annotated_steps(task))})
     except RgwotError as error:
-        raise RgwotError(f"{dataset}/{task}: {error}") from None
+        raise RgwotError(f"{task}: {error}") from None
 
 
 def settings_behind(
-    study: Study, dataset: str, task: str, method: str = "none", decoder: str | None = None, scored: bool = False
-) -> dict[str, dict[str, Any]]:
+    task: Task, method: str = "none", decoder: str | None = None, scored: bool = False
+) -> dict[str, dict[str, object]]:
     """Return the settings that make results outdated if they change, by block: of method, decoder and scoring.
 
     Those of earlier stages are among them, because Snakemake checks only the job that makes a file: if a training
     fails after a change, the old scores would otherwise seem up to date. Settings that do not affect results
     (`rgwot.config.settings.EXECUTION`) are left out.
     """
-    layers: list[Blocks] = [study.experiments.embedding(method, dataset).by_block()]
+    layers: list[Blocks] = [task.study.experiments.embedding(method, task.dataset).by_block()]
     if decoder is not None:
-        layers.append(decoder_for(study, dataset, task, method, decoder).by_block())
+        layers.append(decoder_for(task, method, decoder).by_block())
     if scored or (decoder is not None and decoder_of(decoder).TRIVIAL):
-        layers.append(study.experiments.common(EvaluationSettings, dataset).by_block())
+        layers.append(task.study.experiments.common(EvaluationSettings, task.dataset).by_block())
     return without_execution(merged(*layers))
 
 
@@ -153,67 +134,81 @@ def long_trainings(study: Study, trainings: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def feature_settings(study: Study, dataset: str, task: str) -> dict[str, Any]:
+def feature_settings(task: Task) -> dict[str, object]:
     """Return the settings that make features of a dataset outdated if they change: of their import or extraction."""
-    if study.config.dataset(dataset).imported:
-        return import_settings(study, dataset)
-    features = without_execution(study.experiments.common(FeatureSettings, dataset).by_block())
-    return {**features, "reading": reading(study, dataset)}
+    if task.entry.imported:
+        return import_settings(task.study, task.dataset)
+    features = without_execution(task.study.experiments.common(FeatureSettings, task.dataset).by_block())
+    return {**features, "reading": reading(task.study, task.dataset)}
 
 
-def held_out(study: Study, dataset: str, task: str, data: SplitSettings, videos: Iterable[str]) -> tuple[str, ...]:
+def check_features_of_others(task: Task, part: str) -> None:
+    """Check features in ``results`` that Snakemake has not made in this folder, as those that two studies share.
+
+    Snakemake compares files and settings only with those of its own runs.
+
+    Raises RgwotError if a part of an index is of other videos, or was made with other settings.
+    """
+    from rgwot.features.store import is_made_from, open_store
+
+    index = paths.at(paths.INDEX_PART, dataset=task.dataset, task=task.name, part=part)
+    chosen, there = batch(task, part), [row["video"] for row in read_index(index)]
+    sources = {video: source_file(task, video) for video in chosen}
+    now = flatten(json.loads(json.dumps(feature_settings(task), default=str)))
+    before = flatten(recorded_settings(index))
+    changed = next((key for key in now if before and before.get(key) != now[key]), None)
+    if others := sorted({*chosen} ^ {*there}):
+        why = f"it has {len(there)} videos, expected {len(chosen)}; {others[0]!r} is in one only"
+    elif changed is not None:
+        why = f"{changed} is {before.get(changed)!r}, expected {now[changed]!r}"
+    elif strange := next(
+        (
+            source
+            for video, source in sources.items()
+            if source.is_file() and not is_made_from(open_store(index.with_name(f"{video}{STORE}")), source)
+        ),
+        None,
+    ):
+        why = f"it is of another file than {strange}"
+    else:
+        return
+    folder = index.parent
+    cure = f"rm {folder}/index*, and run again, which keeps features that fit"
+    if folder.resolve() != folder.absolute():
+        cure = f"replace the link to {folder.resolve()} by a copy without index*, of which features that fit are kept"
+    raise RgwotError(f"{index}: was not made by this study: {why}; {cure}")
+
+
+def held_out(task: Task, data: SplitSettings, videos: Iterable[str]) -> tuple[str, ...]:
     """Return the held-out videos of a task, which a method with this split must not see before they are scored.
 
     Raises RgwotError if the task has too few videos to hold some out.
     """
     if data.split == "all":
         return ()
-    entry = study.config.datasets.get(dataset)
-    subset = (entry and entry.subset) or dataset
-    facts_of_task = registry.facts(subset, task) if data.split_by == "subject" else None
+    entry = task.study.config.datasets.get(task.dataset)
+    subset = (entry and entry.subset) or task.dataset
+    facts_of_task = registry.facts(subset, task.name) if data.split_by == "subject" else None
     videos = list(videos)
     subjects = subjects_of(videos, facts_of_task.pattern if facts_of_task else None)
-    path = video_table(study, dataset, task) if data.split_by == "subject" else None
+    path = video_table(task) if data.split_by == "subject" else None
     if path is not None:
         # What the table of videos says wins over their names.
-        subjects |= subjects_in(read_video_table(path), path, videos, task)
+        subjects |= subjects_in(read_video_table(path), path, videos, task.name)
     try:
         return split_videos(subjects, data.holdout, data.split_seed)
     except RgwotError as error:
-        raise RgwotError(f"{dataset}/{task}: {error}") from None
+        raise RgwotError(f"{task}: {error}") from None
 
 
-def check_trained(method: str) -> None:
-    """Raise RgwotError for a method that trains no encoder and therefore has no model."""
-    family = family_of(method)
-    if not family.trained:
-        raise RgwotError(
-            f"method {method!r}: found no encoder to train, expected a method that trains one, such as rgwot"
-        )
-
-
-def check_rule(decoder: str) -> None:
-    """Raise RgwotError for a decoder that cannot label other videos."""
-    kind = decoder_of(decoder)
-    if not kind.RESTORE:
-        why = "does not look at videos" if kind.TRIVIAL else "cannot label other videos"
-        raise RgwotError(
-            f"decoder {kind.NAME!r}: {why}; expected a decoder that can label other videos, such as graphcut"
-        )
+def settings_of_scoring(task: Task, method: str, decoder: str) -> dict[str, dict[str, object]]:
+    """Return the `settings_behind` a result and those of its scoring."""
+    return settings_behind(task, method, decoder, scored=True)
 
 
 def reads_annotations(decoder: str) -> bool:
     """Return whether a decoder reads the annotated segments; an unknown one, which is told elsewhere, does not."""
     return split_id(decoder)[0] == ANNOTATED
-
-
-def check_unedited(folder: Path) -> None:
-    """Raise RgwotError for a folder of key steps with an edited file, which a new decoding would overwrite."""
-    written = folder / name_of(DIAGNOSTICS)
-    for path in (folder / name_of(file) for file in KEYSTEPS):
-        # Diagnostics are written last, so a file that is newer was changed later.
-        if path.is_file() and written.is_file() and path.stat().st_mtime_ns > written.stat().st_mtime_ns:
-            unedited(path)
 
 
 def learns_from_labels(decoder: str) -> bool:
@@ -222,57 +217,54 @@ def learns_from_labels(decoder: str) -> bool:
 
 
 @cache
-def teachers(study: Study, dataset: str, task: str, method: str, decoder: str) -> int:
+def teachers(task: Task, method: str, decoder: str) -> int:
     """Return the number of annotated videos that a result learns from; RgwotError if a decoder lacks some."""
-    labelled = study.experiments.decoding(method, decoder, dataset)
+    labelled = task.study.experiments.decoding(method, decoder, task.dataset)
     if not isinstance(labelled, Labelled):
         return 0
     try:
-        return labelled.teachers(len(annotated_videos(study, dataset, task)))
+        return labelled.teachers(len(annotated_videos(task)))
     except RgwotError as error:
-        raise RgwotError(f"{dataset}/{task}: {error}") from None
+        raise RgwotError(f"{task}: {error}") from None
 
 
-def teaching(study: Study, dataset: str, task: str, method: str, decoder: str) -> list[str]:
+def teaching(task: Task, method: str, decoder: str) -> list[str]:
     """Return the annotations that a decoding learns from, if any; RgwotError as from `teachers`."""
-    return [annotations_of(study, dataset, task)] if teachers(study, dataset, task, method, decoder) else []
+    return [annotations_of(task)] if teachers(task, method, decoder) else []
 
 
-def scored(study: Study, dataset: str, task: str, method: str, decoder: str) -> bool:
+def scored(task: Task, method: str, decoder: str) -> bool:
     """Return whether a task has an annotated video from which a result did not learn."""
-    teaching_videos = teachers(study, dataset, task, method, decoder)
+    teaching_videos = teachers(task, method, decoder)
     # Reading annotations is left out where all of them teach.
-    return (
-        len(annotated_videos(study, dataset, task)) > teaching_videos
-        and len(scored_videos(study, dataset, task)) > teaching_videos
-    )
+    return len(annotated_videos(task)) > teaching_videos and len(scored_videos(task)) > teaching_videos
 
 
-def scoring(study: Study, dataset: str, task: str, method: str, decoder: str) -> str:
+def scoring(task: Task, method: str, decoder: str) -> str:
     """Return the annotations for scoring a result; raise RgwotError if there are none."""
-    annotations = annotations_of(study, dataset, task)
-    if not scored_videos(study, dataset, task):
+    annotations = annotations_of(task)
+    if not scored_videos(task):
         raise RgwotError(
-            f"{dataset}/{task}: annotations are marks or label videos in part, so nothing can be scored; expected a "
+            f"{task}: annotations are marks or label videos in part, so nothing can be scored; expected a "
             "video with segments throughout; annotate one"
         )
-    if not scored(study, dataset, task, method, decoder):
+    if not scored(task, method, decoder):
         raise RgwotError(
-            f"{dataset}/{task}: {method}/{decoder} learns from all annotated videos, so none is left to score; "
+            f"{task}: {method}/{decoder} learns from all annotated videos, so none is left to score; "
             "expected one that does not teach, as with labelled@n=1 and two annotated videos or more"
         )
     return annotations
 
 
-def graph_there(dataset: str, task: str) -> list[str]:
+def graph_there(task: Task) -> list[str]:
     """Return the file with the true task graph of a task, if it exists."""
-    path = Path(GRAPHS) / dataset / f"{task}.csv"
+    path = Path(GRAPHS) / task.dataset / f"{task.name}.csv"
     return [str(path)] if path.exists() else []
 
 
-def extraction_files(study: Study, dataset: str, task: str, chosen: Iterable[str]) -> list[str]:
+def extraction_files(task: Task, chosen: Iterable[str]) -> list[str]:
     """Return the files from which features are extracted: the videos, and the user's checkpoint, if any."""
-    return footage_of(study, dataset, task, chosen) + weights_file(study, dataset)
+    return footage_of(task, chosen) + weights_file(task.study, task.dataset)
 
 
 def weights_file(study: Study, dataset: str) -> list[str]:
@@ -292,26 +284,3 @@ def weights_file(study: Study, dataset: str) -> list[str]:
             f"{', '.join([*backbone.weights, 'random'])} or the path of a checkpoint of {backbone.name}; correct it"
         )
     return [plain_path(features.weights)]
-
-
-def check_task(study: Study, dataset: str, task: str, method: str) -> None:
-    """Raise RgwotError if a task has too few videos for a method that compares videos, or to hold some out."""
-    videos_of_task = videos(study, dataset, task)
-    if family_of(method).embedding.SEVERAL and len(videos_of_task) < MIN_VIDEOS:
-        raise RgwotError(
-            too_few_videos(dataset, task, len(videos_of_task), MIN_VIDEOS, str(study.config.root_of(dataset)))
-        )
-    held_out(study, dataset, task, study.experiments.embedding(method, dataset).data, videos_of_task)
-
-
-@cache
-def check_result(study: Study, dataset: str, task: str, method: str, decoder: str | None = None) -> None:
-    """Raise RgwotError unless ids are known and spelt canonically, and the task can have such a result."""
-    experiments = study.experiments
-    spelt = {"method": (method, experiments.method(method))}
-    if decoder is not None:
-        spelt["decoder"] = decoder, experiments.decoder(decoder, method)
-    for what, (written, canonical) in spelt.items():
-        if written != canonical:
-            raise RgwotError(f"{what} {written!r}: found another spelling of {canonical!r}; use {canonical!r} instead")
-    check_task(study, dataset, task, method)

@@ -75,9 +75,10 @@ class Stage:
     def held_out(self, videos: Iterable[str]) -> tuple[str, ...]:
         """Return the held-out videos of the task, which the method must not see."""
         from rgwot.study.jobs import held_out
+        from rgwot.study.study import Task
 
         w = self.snakemake.wildcards
-        return held_out(self.study, w.dataset, w.task, self.embedding.data, videos)
+        return held_out(Task(self.study, w.dataset, w.task), self.embedding.data, videos)
 
     def record(self) -> None:
         """Write the record of the output: its inputs and settings, and its digests."""

@@ -12,19 +12,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rgwot.config.configuration import Config, load_config, read_files
+from rgwot.config.configuration import Config, DatasetSettings, load_config, read_files
 from rgwot.config.experiments import Experiments
+from rgwot.paths import RESULTS, Tree
 from rgwot.runtime.errors import RgwotError
 
 #: The environment variable that passes the configuration of a run to its jobs on other machines, as compressed JSON.
 #: It is a list, because a run may use the workflow as several modules.
 CONFIGURATIONS = "RGWOT_CONFIGURATIONS"
-_OF_THIS_RUN: list[Any] = []
+_OF_THIS_RUN: list[object] = []
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A configuration. The functions of `rgwot.study` take a study as first argument and cache their results for it.
+    """A configuration. The functions of `rgwot.study` take a study or one of its tasks, and cache their results for it.
 
     Attributes
     ----------
@@ -35,7 +36,7 @@ class Study:
     config: Config
 
     @classmethod
-    def of(cls, content: Mapping[str, Any]) -> Study:
+    def of(cls, content: Mapping[str, object]) -> Study:
         """Validate the content of ``config.yaml``; raise RgwotError if it is not valid."""
         return cls(load_config(content, "configuration"))
 
@@ -53,7 +54,34 @@ class Study:
         return Experiments(self.config)
 
 
-def configuration_of_the_run(content: Mapping[str, Any], in_job: bool) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Task:
+    """A task of a study; its text is ``DATASET/TASK``."""
+
+    study: Study
+    dataset: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.dataset}/{self.name}"
+
+    @property
+    def entry(self) -> DatasetSettings:
+        """The settings of its dataset."""
+        return self.study.config.dataset(self.dataset)
+
+    @property
+    def root(self) -> Path:
+        """The folder of its dataset."""
+        return self.study.config.root_of(self.dataset)
+
+    @property
+    def tree(self) -> Tree:
+        """Its results."""
+        return Tree(Path(RESULTS), self.dataset, self.name)
+
+
+def configuration_of_the_run(content: Mapping[str, object], in_job: bool) -> dict[str, object]:
     """Return the configuration with which a run began, also in a job, even if its files have changed since.
 
     ``content`` is the configuration that this process has read. Call this function once, or once per module.

@@ -86,7 +86,7 @@ class FrameReader:
         self._order = readers_of(self._path, reader)
         self._frames_fps = frames_fps
         self._timeout_s = timeout_s
-        self._request: dict[str, Any] = {
+        self._request: dict[str, object] = {
             "path": str(self._path.absolute()), "size": size, "batch": batch, "threads": threads
         }  # fmt: skip
         self.served = 0  #: number of frames returned so far
@@ -258,7 +258,7 @@ def cut(
                 continue
             if frame.time - origin >= end_s:
                 break
-            upright: NDArray[Any] = np.rot90(frame.to_ndarray(format="rgb24"), frame.rotation // 90)
+            upright: NDArray[np.uint8] = np.rot90(frame.to_ndarray(format="rgb24"), frame.rotation // 90)
             # Sides must be even, because colours have half the resolution.
             height, width = (side // 2 * 2 for side in upright.shape[:2])
             if stream_out is None:

@@ -18,6 +18,7 @@ from rgwot.paths import RESULTS
 from rgwot.reporting.page.shell import as_window, home_page
 from rgwot.runtime.errors import RgwotError, one_line
 from rgwot.study.datasets import video_file
+from rgwot.study.study import Task
 from rgwot.window.channels import channels
 from rgwot.window.proxies import Playable
 from rgwot.window.saving import SomebodyElses
@@ -32,7 +33,7 @@ VIDEOS = {".mp4": "video/mp4", ".m4v": "video/mp4", ".mov": "video/mp4", ".webm"
 #: Largest number of key steps, and of questions at a time.
 MOST_STEPS, MOST_QUESTIONS = 100, 50
 
-Answer = Callable[[Request, Mapping[str, Any]], Any]
+Answer = Callable[[Request, Mapping[str, Any]], object]
 
 
 class _Endpoints:
@@ -41,7 +42,7 @@ class _Endpoints:
     def __init__(self, session: Session) -> None:
         self.session = session
 
-    def state(self, request: Request) -> Any:
+    def state(self, request: Request) -> object:
         windows = self.session.seen(str(request.query_params.get("window", ""))[:64])
         return {**self.session.state(), "windows": windows}
 
@@ -66,7 +67,7 @@ class _Endpoints:
         study = self.session.study()
         if name not in entries_of(study, dataset, task):
             raise RgwotError(f"{name}: no such video")
-        return self.session.proxies.playable(Path(video_file(study, dataset, task, name)))
+        return self.session.proxies.playable(Path(video_file(Task(study, dataset, task), name)))
 
     def video(self, request: Request) -> Response:
         file, fault = self.of_video(request)
@@ -74,42 +75,42 @@ class _Endpoints:
             return PlainTextResponse(f"rgwot: {fault or 'a playable copy is being made'}\n", 503 if not fault else 404)
         return FileResponse(file, media_type=VIDEOS.get(file.suffix.lower(), "video/mp4"))
 
-    def playable(self, request: Request) -> Any:
+    def playable(self, request: Request) -> object:
         file, fault = self.of_video(request)
         return {"ready": file is not None, "fault": fault}
 
-    def log(self, _: Request) -> Any:
+    def log(self, _: Request) -> object:
         return {"log": self.session.runs.log()}
 
-    def files(self, request: Request) -> Any:
+    def files(self, request: Request) -> object:
         dataset, task = request.path_params["dataset"], request.path_params["task"]
         return self.session.files(dataset, task, _whole(request.query_params.get("made", "0"), "made"))
 
-    def answer(self, request: Request) -> Any:
+    def answer(self, request: Request) -> object:
         return self.session.answers.latest(request.path_params["dataset"], request.path_params["task"])
 
-    def questions(self, request: Request) -> Any:
+    def questions(self, request: Request) -> object:
         dataset, task = request.path_params["dataset"], request.path_params["task"]
         entries_of(self.session.study(), dataset, task)
         number = min(MOST_QUESTIONS, 1 + _whole(request.query_params.get("skipped", "0"), "skipped"))
         return self.session.answers.questions(dataset, task, number)
 
-    def with_K(self, request: Request) -> Any:
+    def with_K(self, request: Request) -> object:
         dataset, task = request.path_params["dataset"], request.path_params["task"]
         entries_of(self.session.study(), dataset, task)
         return self.session.answers.with_K(dataset, task, _number(_whole(request.path_params["K"], "K")))
 
-    def groups(self, request: Request) -> Any:
+    def groups(self, request: Request) -> object:
         return group_table(self.session.study(), request.path_params["dataset"], request.path_params["task"])
 
-    def of_features(self, request: Request) -> Any:
+    def of_features(self, request: Request) -> object:
         dataset, task, name = (request.path_params[part] for part in ("dataset", "task", "video"))
         if name not in entries_of(self.session.study(), dataset, task):
             raise RgwotError(f"{name}: no such video")
         text = request.query_params.get("chosen", "")
         return channels(dataset, task, name, [_whole(one, "chosen") for one in text[:200].split(",") if one])
 
-    def save(self, request: Request, content: Mapping[str, Any]) -> Any:
+    def save(self, request: Request, content: Mapping[str, Any]) -> object:
         text = content.get("text")
         if text is not None and not isinstance(text, str):
             raise RgwotError("text: expected a text or null")
@@ -119,23 +120,23 @@ class _Endpoints:
         )  # fmt: skip
         return {"base": digest}
 
-    def save_K(self, _: Request, content: Mapping[str, Any]) -> Any:
+    def save_K(self, _: Request, content: Mapping[str, Any]) -> object:
         self.session.save_K(_number(content.get("K")))
         return {}
 
-    def save_another_seed(self, _: Request, content: Mapping[str, Any]) -> Any:
+    def save_another_seed(self, _: Request, content: Mapping[str, Any]) -> object:
         self.session.save_another_seed()
         return {}
 
-    def begin(self, _: Request, content: Mapping[str, Any]) -> Any:
+    def begin(self, _: Request, content: Mapping[str, Any]) -> object:
         self.session.begin(_text(content, "study"), _text(content, "task"))
         return {}
 
-    def run(self, _: Request, content: Mapping[str, Any]) -> Any:
+    def run(self, _: Request, content: Mapping[str, Any]) -> object:
         (self.session.runs.cancel if content.get("cancel") is True else self.session.runs.want)()
         return {}
 
-    def closed(self, _: Request, content: Mapping[str, Any]) -> Any:
+    def closed(self, _: Request, content: Mapping[str, Any]) -> object:
         self.session.gone(_text(content, "window"))
         return {}
 
@@ -169,7 +170,7 @@ def application(session: Session) -> Starlette:
     )
 
 
-def _read(answer: Callable[[Request], Any]) -> Callable[[Request], Awaitable[Response]]:
+def _read(answer: Callable[[Request], object]) -> Callable[[Request], Awaitable[Response]]:
     """Return the endpoint of a question."""
 
     async def endpoint(request: Request) -> Response:
@@ -193,7 +194,7 @@ def _change(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
     return endpoint
 
 
-def _answered(answer: Callable[[], Any]) -> Response:
+def _answered(answer: Callable[[], object]) -> Response:
     """Return an answer as a response; a mistake is one line, with the status by which a page tells what to do."""
     try:
         found = answer()

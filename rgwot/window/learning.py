@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,20 +26,20 @@ from rgwot.keysteps.labelled import Kept
 from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.settings import LABELLED, Decoder, Numbered, resolved_K
 from rgwot.keysteps.suggest import frames_of, moments_of
+from rgwot.names import read_names, result_id
 from rgwot.paths import RESULTS, Run, Tree
 from rgwot.records import read_annotations, read_manifest, read_segments
-from rgwot.reporting.names import read_names, result_id
 from rgwot.reporting.page.content import shown_truth, shown_video
 from rgwot.reporting.page.runs import MOST_LINES, picture, read_run
 from rgwot.reporting.page.shell import filled
+from rgwot.runtime.csv_files import write_csv
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_csv
 from rgwot.stages.decode import decode_task, given_of, write_keysteps
 from rgwot.stages.embed import read_embeddings
 from rgwot.study.datasets import annotated
 from rgwot.study.jobs import decoder_for, learns_from_labels
 from rgwot.study.pages import names_file, page_runs
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 from rgwot.timing import predicted_labels
 
 #: Why it is not known yet how sure deviations are, which a second reading of the videos decides; it takes longer.
@@ -102,19 +103,23 @@ class Learner:
 
     def taught_run(self, study: Study) -> Run | None:
         """Return the result that labels teach, or None if there are none, or its embeddings are not there yet."""
-        run = next((run for run in page_runs(study, self.dataset, self.task) if learns_from_labels(run.decoder)), None)
+        run = next(
+            (run for run in page_runs(Task(study, self.dataset, self.task)) if learns_from_labels(run.decoder)), None
+        )
         return run if run is not None and self.tree.at(paths.EMBEDDINGS, run).is_dir() else None
 
     def plain_run(self, study: Study) -> Run:
         """Return the first result of the page that needs no labels; RgwotError if there is none yet."""
-        for run in page_runs(study, self.dataset, self.task):
+        for run in page_runs(Task(study, self.dataset, self.task)):
             kind = decoder_of(run.decoder)
             if not kind.LABELS and not kind.TRIVIAL and self.tree.at(paths.EMBEDDINGS, run).is_dir():
                 return run
         raise RgwotError(f"{self.dataset}/{self.task}: no result yet; wait for the first answer")
 
     def warm(self, study: Study) -> None:
-        """Read what the first answer needs."""
+        """Read what the first answer needs, and import what decoding imports when it first needs it."""
+        for module in ("networkx", "sklearn.cluster", "sklearn.covariance"):
+            import_module(module)
         run = self.plain_run(study)
         taught = Run(run.method, LABELLED, run.seed)
         embedded, kept = self._embedded(taught), self.memory.kept.setdefault(taught.method, Kept())
@@ -179,7 +184,7 @@ class Learner:
         return self._decoded(study, run, self._decoder(study, run), given), given
 
     def _decoder(self, study: Study, run: Run) -> Decoder:
-        return decoder_for(study, self.dataset, self.task, run.method, run.decoder)
+        return decoder_for(Task(study, self.dataset, self.task), run.method, run.decoder)
 
     def _K(self, study: Study) -> int:
         decoder = self._decoder(study, self.plain_run(study))
@@ -199,7 +204,7 @@ class Learner:
                 self._embedded(run),
                 decoder,
                 run.seed,
-                alone=annotated(study, self.dataset, self.task),
+                alone=annotated(Task(study, self.dataset, self.task)),
                 given=given,
                 kept=self.memory.kept.setdefault(run.method, Kept()),
                 check=False,
@@ -265,7 +270,7 @@ class Learner:
         )
         annotations = labelled.table[labelled.table["key_step"] > 0]
         root, page = study.config.root_of(self.dataset), self.tree.at(paths.PAGE).parent
-        names = read_names(names_file(study, self.dataset, self.task))
+        names = read_names(names_file(Task(study, self.dataset, self.task)))
         shown = read_run(tree, run, manifest, annotations, names, viewed=False)
         videos = [shown_video(row, page, root, strip=False) for row in manifest.to_dict("records")]
         assert shown.procedure is not None

@@ -28,7 +28,7 @@ PROGRESS = OWN / "progress"
 #: Seconds without a change after which a run begins that writes what was learned.
 QUIET_S = 15.0
 #: Seconds that a cancelled run has to end its jobs.
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 _LOCKS = Path(".snakemake/locks")
 _DONE = re.compile(r"^(\d+) of (\d+) steps \(", re.MULTILINE)
 _FAULT = re.compile(r"^(?:\d\d:\d\d:\d\d ERROR )?rgwot: (.+)$", re.MULTILINE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import threading
 import time
@@ -78,6 +79,8 @@ def serve(folder: Path, host: str, port: int | None, browser: bool, say: Callabl
     threading.Thread(target=watch, daemon=True, name="windows").start()
     if browser:
         threading.Thread(target=_browse, args=(f"{address}{keys.once}", server), daemon=True, name="browser").start()
+    # Uvicorn raises the signal that ended it once more; SIGTERM would then end the process at once, but not its run.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         server.run(sockets=[listening])
     except KeyboardInterrupt:

@@ -14,7 +14,7 @@ from rgwot.paths import RESULTS, Tree
 from rgwot.runtime.errors import RgwotError, one_line
 from rgwot.study.datasets import tasks, videos
 from rgwot.study.shipped import DEFAULTS
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 from rgwot.window.answers import Answers
 from rgwot.window.beginning import Proposal, begin
 from rgwot.window.proxies import Proxies
@@ -141,7 +141,7 @@ class Session:
                 listed.append(
                     {
                         "dataset": dataset, "task": task, "title": readable(task),
-                        "videos": len(videos(study, dataset, task)),
+                        "videos": len(videos(Task(study, dataset, task))),
                         "made": str(page.stat().st_mtime_ns) if page.exists() else "",
                     }
                 )  # fmt: skip

@@ -14,14 +14,14 @@ from rgwot.datasets.annotation_files import format_of, read_annotation_file
 from rgwot.datasets.base import VideoEntry
 from rgwot.datasets.names import VIDEO_TABLE, stem_of
 from rgwot.datasets.video_table import read_video_table
-from rgwot.reporting.names import read_names
+from rgwot.names import read_names
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import write_text
 from rgwot.runtime.text import pairing_key
 from rgwot.study.datasets import tasks, videos
 from rgwot.study.pages import names_file
 from rgwot.study.shipped import DEFAULTS
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 from rgwot.window.saving import Target
 
 CONFIG = Path("config.yaml")
@@ -36,7 +36,7 @@ def target(study: Study, kind: str, dataset: str, task: str, video: str = "") ->
     """
     entries = entries_of(study, dataset, task)
     if kind == "names":
-        return Target(Path(names_file(study, dataset, task)), read_names)
+        return Target(Path(names_file(Task(study, dataset, task))), read_names)
     if kind == "groups":
         return _groups(study, dataset, entries)
     if kind != "annotation":
@@ -52,7 +52,7 @@ def entries_of(study: Study, dataset: str, task: str) -> dict[str, VideoEntry]:
         raise RgwotError(f"{dataset}: no such dataset; {nearest(dataset, study.config.page_datasets)}")
     if task not in tasks(study, dataset):
         raise RgwotError(f"{dataset}/{task}: no such task; {nearest(task, tasks(study, dataset))}")
-    return {video: entry for video, entry in videos(study, dataset, task).items() if entry is not None}
+    return {video: entry for video, entry in videos(Task(study, dataset, task)).items() if entry is not None}
 
 
 def _annotation(study: Study, dataset: str, entry: VideoEntry) -> Target:

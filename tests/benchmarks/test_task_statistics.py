@@ -23,7 +23,7 @@ def test_slope_of_white_noise_and_of_a_random_walk(order: int, expected: float) 
 
 
 def test_signal_tasks_resemble_the_recordings() -> None:
-    """The figures of benchmarks/report/answers.md, roughly: what a change of the generator must not lose."""
+    """The statistics of benchmarks/task_statistics.py, roughly: what a change of the generator must not lose."""
     found = statistics(signal("signal_repeating", 0))
     assert found["background, %"] == [0]
     assert 1.5 < found["times that a key step comes"][0] < 2.2

@@ -161,7 +161,7 @@ def test_another_video_of_the_same_name_replaces_what_was_made_of_the_first(
 def test_what_people_called_the_key_steps_goes_along(study: Study, tmp_path: Path) -> None:
     import yaml
 
-    from rgwot.reporting.names import read_names, result_id
+    from rgwot.names import read_names, result_id
 
     folder, _ = study.result("raw", "kmeans")
     result = result_id(read_segments(folder / "segments.csv"))

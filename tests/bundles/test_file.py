@@ -32,7 +32,7 @@ from rgwot.paths import EMBEDDINGS, Run
 from rgwot.records import read_deviations
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import record_path
-from rgwot.study.jobs import check_rule
+from rgwot.study.refusals import check_rule
 
 Results = Callable[..., tuple[Path, Path]]
 
@@ -219,6 +219,59 @@ def test_an_architecture_that_does_not_fit_its_weights_takes_no_memory(
         assert words in refused(path, study, tmp_path)
 
 
+def changed_arrays(bundle: Path, path: Path, part: str, changes: dict[str, Any]) -> Path:
+    """Write a bundle anew with some other arrays in a part."""
+    with np.load(io.BytesIO(contents(bundle)[part])) as content:
+        arrays = {name: content[name] for name in content.files}
+    written = io.BytesIO()
+    made = {name: change(arrays[name]) if callable(change) else change for name, change in changes.items()}
+    np.savez(written, **{**arrays, **made})
+    return rewritten(bundle, path, **{part.replace(".", "_"): written.getvalue()})
+
+
+@pytest.mark.parametrize(
+    ("result", "part", "changes", "words"),
+    [
+        (("whitened", "meanfield"), "decoder.npz", {"centres": lambda x: x * np.nan}, "'centres' is not of finite"),
+        (("whitened", "meanfield"), "decoder.npz", {"centres": lambda x: x * np.inf}, "centres are not finite"),
+        (("whitened", "meanfield"), "embedding.npz", {"basis": lambda x: x * np.inf}, "'basis' is not of finite"),
+        (("whitened", "meanfield"), "embedding.npz", {"basis": lambda x: x * 1j}, "'basis' is not of finite"),
+        (("whitened", "meanfield"), "likeness.npz", {"mean": np.array(["x"] * 112)}, "'mean' is not of finite"),
+        (("whitened", "meanfield"), "likeness.npz", {"usual": np.array(0.0)}, "usual is not above 0"),
+        (("whitened", "meanfield"), "likeness.npz", {"usual": np.array(np.inf)}, "not all numbers are finite"),
+        (("whitened", "meanfield"), "likeness.npz", {"nearly_all": np.array(-1.0)}, "nearly_all is not above 0"),
+        (("whitened", "meanfield"), "likeness.npz", {"scale": lambda x: 0 * x}, "scale is not above 0"),
+        (("whitened", "meanfield"), "likeness.npz", {"mean": lambda x: x[:5]}, "mean of shape (5,), expected (112,)"),
+        (("whitened", "meanfield"), "likeness.npz", {"samples": lambda x: x[:0]}, "no samples"),
+        (("whitened", "meanfield"), "likeness.npz", {"samples": lambda x: x[0]}, "samples of shape (112,)"),
+        (("whitened", "meanfield"), "decoder.npz", {"centres": np.zeros((10**6, 6))}, "1000000 centres, expected"),
+        (("whitened", "meanfield"), "decoder.npz", {"centres": np.zeros((3, 7))}, "its parts do not fit whitened/"),
+        (("whitened", "meanfield"), "decoder.npz", {"numbers": np.zeros(3, np.int64)}, "numbers are not 0 to 2"),
+        (("whitened", "meanfield"), "embedding.npz", {"mean": np.zeros(0)}, "its parts do not fit whitened/meanfield"),
+        (("raw", "graphcut"), "decoder.npz", {"m": np.array(np.nan)}, "'m' is not of finite numbers"),
+        (("raw", "graphcut"), "decoder.npz", {"m": np.array(1.0)}, "m 1, expected above 1"),
+        (("rgwot-plus", "consensus"), "decoder.npz", {"clusters": np.array([-1, 5, 4, 4])}, "clusters do not divide"),
+        (("rgwot-plus", "consensus"), "decoder.npz", {"clusters": np.full(4, 10**9)}, "clusters do not divide"),
+    ],
+)  # fmt: skip
+def test_arrays_that_do_not_fit_are_refused(
+    study: Study,
+    results: Results,
+    tmp_path: Path,
+    result: tuple[str, str],
+    part: str,
+    changes: dict[str, Any],
+    words: str,
+) -> None:
+    path = changed_arrays(results(*result, ("v3", "v4"))[1], tmp_path / "a.rgwot", part, changes)
+    with little_memory(200), pytest.raises(RgwotError) as caught:
+        apply_bundle(path, [study.index.parent / "v3.zarr"], tmp_path / "out")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert not (tmp_path / "out/results").exists()
+
+
 @pytest.mark.parametrize(("key", "value"), [("size", 200_000), ("fps", 1e8)])
 def test_features_that_nobody_can_make_are_refused(
     study: Study, bundle: Path, tmp_path: Path, key: str, value: float
@@ -253,6 +306,8 @@ def test_pickled_objects_are_never_loaded(study: Study, bundle: Path, tmp_path: 
     ("changes", "words"),
     [
         ({"K": 10**9}, "K"),
+        ({"seed": 10**400}, "seed"),
+        ({"settings": {"meanfield": {"inner": 10**9}}, "decoder": "meanfield"}, "meanfield.inner"),
         ({"surplus": 10**9}, "surplus"),
         ({"features_fps": 1e8}, "features_fps"),
         ({"task": "../../../outside"}, "task"),
@@ -357,6 +412,41 @@ def test_a_bundle_without_a_usable_procedure_is_refused(study: Study, bundle: Pa
     assert "has no procedure" in refused(sealed(tmp_path / "none.rgwot", found), study, tmp_path)
     other = rewritten(bundle, tmp_path / "other.rgwot", procedure_json=b'{"version": 99}')
     assert "procedure.json: procedure: found version 99" in refused(other, study, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda found: found["nodes"][0].update(key_step=10**18), "its nodes, order and needs are of other key steps"),
+        (lambda found: found["nodes"].append(found["nodes"][0]), "its nodes, order and needs are of other key steps"),
+        (lambda found: found.update(order=found["order"][1:]), "its nodes, order and needs are of other key steps"),
+        (
+            lambda found: found.update(edges=found["edges"] * 100_000),
+            "its nodes, order and needs are of other key steps",
+        ),
+        (lambda found: found["nodes"][0].update(share=-3), "nodes.0.share"),
+        (lambda found: found["nodes"][0].update(usual_s=float("nan")), "nodes.0.usual_s"),
+        (lambda found: found["nodes"][0].update(duration_s=float("inf")), "nodes.0.duration_s"),
+        (lambda found: found["edges"][0].update(confidence=7), "edges.0.confidence"),
+        (
+            lambda found: found.update(nodes=[], edges=[], needs=[], order=[9]),
+            "its nodes, order and needs are of other",
+        ),
+        (
+            lambda found: found.update(
+                nodes=[{**found["nodes"][0], "key_step": step} for step in range(1, 3001)], order=list(range(1, 3001))
+            ),
+            "has key step 3000, expected at most 3",
+        ),
+    ],
+)
+def test_procedures_that_contradict_themselves_are_refused(
+    study: Study, bundle: Path, tmp_path: Path, change: Callable[[dict[str, Any]], object], words: str
+) -> None:
+    found = json.loads(contents(bundle)["procedure.json"])
+    change(found)
+    path = rewritten(bundle, tmp_path / "a.rgwot", procedure_json=json.dumps(found).encode())
+    assert words in refused(path, study, tmp_path)
 
 
 def test_the_command_line(study: Study, bundle: Path, tmp_path: Path) -> None:

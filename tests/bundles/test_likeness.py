@@ -13,7 +13,7 @@ from studies import Study
 from videos import write_video
 
 from rgwot.bundles.apply import How, apply_bundle
-from rgwot.bundles.likeness import FAR, far_from, length_told, likeness
+from rgwot.bundles.likeness import FAR, far_from, length_told, likeness, unlike_told
 from rgwot.cli import cli
 from rgwot.embedding.interface import ArrayFeatures
 from rgwot.records import read_diagnostics
@@ -36,6 +36,7 @@ def test_held_out_takes_look_like_the_others() -> None:
     for at, held_out in enumerate(takes):
         known = likeness(takes[:at] + takes[at + 1 :])
         assert far_from(known, held_out) < 1.5 < FAR
+        assert unlike_told(known, held_out) == ""
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,27 @@ def test_held_out_takes_look_like_the_others() -> None:
 )
 def test_other_things_do_not(other: ArrayFeatures) -> None:
     assert far_from(likeness([take(seed) for seed in range(8)]), other) > FAR
+
+
+@pytest.mark.parametrize(
+    ("strange", "told"),
+    [
+        # Of 90 samples at 2 per second, a sixth and a third; less may be an unusual moment.
+        (slice(75, None), "in 17% of its time, between 37.5 and 44.5 s"),
+        (slice(30, 60), "in 33% of its time, between 15 and 29.5 s"),
+        (slice(0, 30, 2), "in 17% of its time, between 0 and 14 s"),
+        (slice(0, 9), ""),
+    ],
+)
+@pytest.mark.parametrize("other", [0.0, 300.0])
+def test_a_part_that_looks_like_nothing_in_the_study_is_told(strange: slice, told: str, other: float) -> None:
+    known = likeness([take(seed) for seed in range(8)])
+    x = take(20).read()[:, :, 0, 0].astype(np.float64)
+    x[strange] = other
+    line = unlike_told(known, features(x))
+    assert (line != "", told in line) == (told != "", True), line
+    del known["nearly_all"]  # as in a bundle of an earlier revision
+    assert unlike_told(known, features(x)) == ""
 
 
 def test_what_is_kept_is_bounded_and_little_is_known_of_one_video() -> None:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from rgwot.config.configuration import load_config, read_files
-from rgwot.reporting.names import read_names
+from rgwot.names import read_names
 from rgwot.runtime.errors import RgwotError
 
 NOTHING = ("null", "~", "Null", "NULL")

@@ -16,7 +16,7 @@ from pympi import Eaf
 from scipy.io import savemat
 from videos import write_video
 
-from rgwot.datasets.annotation_files import ANNOTATION_READERS, read_annotation_file
+from rgwot.datasets.annotation_files import ANNOTATION_READERS, read_annotation, read_annotation_file
 from rgwot.datasets.finding import find, layout_module
 from rgwot.datasets.manifest import write_manifest
 from rgwot.datasets.settings import Options
@@ -659,6 +659,31 @@ def test_offsets_of_other_media_count_if_they_may_be_the_video(tmp_path: Path) -
                 rows(tmp_path / f"{name}.boris")
         else:
             assert rows(tmp_path / f"{name}.boris")[0][1:3] == [1.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "told"),
+    [
+        (("4", "3.5"), []),
+        (("4,0", "3,6"), []),
+        (("4000", "3500"), []),  # milliseconds
+        (("100", "100"), []),  # of the video
+        (("", "3.5"), []),
+        (("2", "3.5"), ["line 2"]),
+        (("0:08", "7"), ["line 2, line 3"]),
+    ],
+)
+def test_lengths_that_contradict_start_and_end_are_told(tmp_path: Path, lengths: list[str], told: list[str]) -> None:
+    path = tmp_path / "a.tsv"
+    rows = "".join(
+        f"{start}\t{end}\t{length}\t{label}\n"
+        for start, end, length, label in zip((1, 5), (5, 8.5), lengths, "xy", strict=True)
+    )
+    path.write_text(f"start\tend\tDuration\tlabel\n{rows}", encoding="utf-8")
+    read = read_annotation(path, ["a"], Options(), None)
+    line = "the duration is not the time from start to end; which of them is right? start and end are used"
+    assert read.segments["end_s"].tolist() == [5.0, 8.5]
+    assert list(read.warnings) == [f"{path}: {places}: {line}" for places in told]
 
 
 def test_rows_of_no_video_and_without_a_label_are_told(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ from rgwot.datasets.procel import read_video_names
 from rgwot.datasets.settings import Options
 from rgwot.datasets.text import DataFault, collecting
 from rgwot.datasets.video_table import read_groups
+from rgwot.names import read_names
 from rgwot.reporting.compare import read_coding
-from rgwot.reporting.names import read_names
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import read_recordings
 

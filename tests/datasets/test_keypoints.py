@@ -33,7 +33,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.study import datasets
 from rgwot.study.doctor import examine
 from rgwot.study.shipped import start_study
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 from rgwot.timing import VideoInfo
 
 #: Two points over four frames; the second is lost in frames 1 and 2, and the first in frame 0.
@@ -285,7 +285,7 @@ def test_a_folder_of_deeplabcut(layout: str, analysed: Path, tmp_path: Path, cap
     assert report.count("error") == report.count("warning") == 0
     assert any(re.match(told, one.message) for one in report.findings)
     study = Study(load_config(content(analysed, layout, points), "config.yaml"))
-    files = [Path(datasets.imported_file(study, "mine", "mice", f"Trial{number}")) for number in (1, 2, 3)]
+    files = [Path(datasets.imported_file(Task(study, "mine", "mice"), f"Trial{number}")) for number in (1, 2, 3)]
     assert [file.name for file in files] == [f"Trial{number}{NETWORK}_filtered.csv" for number in (1, 2, 3)]
     assert read(files[0])[0].tolist() == [1, 1, 1, 1]
     form = POINTS if layout == "features" else None

@@ -13,8 +13,9 @@ from rgwot.datasets import registry
 from rgwot.datasets.split import split_videos, subjects_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import videos
-from rgwot.study.jobs import check_result, held_out
-from rgwot.study.study import Study
+from rgwot.study.jobs import held_out
+from rgwot.study.refusals import check_result
+from rgwot.study.study import Study, Task
 
 GROUPS = st.dictionaries(st.text("abc012", min_size=1, max_size=4), st.sampled_from("stuvwxyz"), min_size=3)
 FRACTIONS = st.floats(0.01, 0.99)
@@ -134,7 +135,7 @@ def egtea(tmp_path: Path) -> Study:
 def test_a_study_holds_out_subjects_and_the_same_for_every_method(egtea: Study) -> None:
     def held_in(dataset: str, task: str, method: str) -> tuple[str, ...]:
         data = egtea.experiments.embedding(method, dataset).data
-        return held_out(egtea, dataset, task, data, videos(egtea, dataset, task))
+        return held_out(Task(egtea, dataset, task), data, videos(Task(egtea, dataset, task)))
 
     held = held_in("egtea_gaze", "Pizza", "rgwot@data.split=holdout")
     assert len(held) == 4
@@ -155,5 +156,5 @@ def test_a_study_holds_out_subjects_and_the_same_for_every_method(egtea: Study) 
 
 def test_too_few_videos_are_told_before_any_job_runs(egtea: Study) -> None:
     with pytest.raises(RgwotError, match="own/tea: found 2 videos of 2 subjects"):
-        check_result(egtea, "own", "tea", "raw@data.split=holdout", "kmeans")
-    check_result(egtea, "own", "tea", "raw", "kmeans")
+        check_result(Task(egtea, "own", "tea"), "raw@data.split=holdout", "kmeans")
+    check_result(Task(egtea, "own", "tea"), "raw", "kmeans")

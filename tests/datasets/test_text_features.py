@@ -43,6 +43,12 @@ def test_decimal_commas_are_read_where_the_columns_have_another_sign(tmp_path: P
         ("x,y\n1,2\n3,4\nx,y\n5,6\n", "line 4: 'x', expected numbers"),
         ("x,y\n1,2\n3,4\n5,6,7\n", "line 4 has 3 cells, and the one before 2"),
         ("x;y\n0,5;0.5\n", "line 2: '0.5', expected numbers; .* decimal points"),
+        # ActiGraph's seconds without decimals (GGIR#705), as dates.
+        (
+            "when,y\n2026-01-01 10:00:00,2\n",
+            "line 2: '2026-01-01 10:00:00', expected numbers; replace dates by seconds",
+        ),
+        ("when,y\n1/31/2026 10:00,2\n", "line 2: '1/31/2026 10:00', expected numbers; replace dates by seconds"),
         ("x\ty\n1,234\t2,345\n", "'1,234', in which the comma may separate thousands"),
     ],
 )

@@ -19,7 +19,8 @@ from rgwot.embedding.settings import Embedding, TrainedEncoder
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.embed import embed, read_embeddings
-from rgwot.stages.train import load_model, train
+from rgwot.stages.models import load_model
+from rgwot.stages.train import train
 
 LENGTHS = {"a%20b": 9, "empty": 0, "c": 23}
 

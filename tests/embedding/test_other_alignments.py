@@ -30,7 +30,8 @@ from rgwot.features.index import open_stores
 from rgwot.losses.cidm import cidm_loss
 from rgwot.losses.settings import LOSSES
 from rgwot.runtime.errors import RgwotError
-from rgwot.stages.train import load_model, train
+from rgwot.stages.models import load_model
+from rgwot.stages.train import train
 
 METHODS = ("rgwot", "tcc", "cnc", "cnc-released", *TRANSPORT)
 summed = partial(cidm_loss, lambda_=2.0, sigma=7.0, weight="relative_time")

@@ -10,17 +10,18 @@ import pytest
 import torch
 from with_defaults import fit_by
 
-from rgwot.embedding import whitened
+from rgwot.embedding.projection import Projection, fit_projection, moments
 from rgwot.embedding.settings import TrainedEncoder
-from rgwot.embedding.whitened import fit_projection, moments, speed
+from rgwot.embedding.whitened import speed
 from rgwot.features.index import open_stores
 from rgwot.runtime.errors import RgwotError
+from rgwot.stages.advice import long_window
 from rgwot.stages.embed import embed, read_embeddings
-from rgwot.stages.train import long_window, train
+from rgwot.stages.train import train
 
 
 def test_places_are_white_over_the_videos(make_task: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whitened, "CHANNELS", 8)
+    monkeypatch.setattr("rgwot.embedding.projection.CHANNELS", 8)
     index = make_task((40, 50))
     stores = open_stores(index, index.parent)
     projection = fit_projection(stores, speed=False)
@@ -58,12 +59,12 @@ def test_a_model_trained_on_them_embeds_by_itself(
 def test_maps_are_accompanied_by_their_speed_at_every_place(
     make_task: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(whitened, "FRAMES", 16)
+    monkeypatch.setattr("rgwot.embedding.projection.FRAMES", 16)
     index = make_task((40, 50))
     stores = open_stores(index, index.parent)
     channels = stores[0].shape[1]
     # No principal components: what is projected is what was whitened.
-    as_it_is = whitened.Projection(np.zeros(2 * channels, np.float32), np.eye(2 * channels, dtype=np.float32))
+    as_it_is = Projection(np.zeros(2 * channels, np.float32), np.eye(2 * channels, dtype=np.float32))
     for store in stores:
         maps = store.read().astype(np.float64)
         z = (maps - maps.mean(axis=(0, 2, 3), keepdims=True)) / maps.std(axis=(0, 2, 3), keepdims=True)

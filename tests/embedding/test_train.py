@@ -25,7 +25,9 @@ from rgwot.embedding.settings import TrainedEncoder
 from rgwot.features.index import open_stores
 from rgwot.losses.interface import PairBatch
 from rgwot.runtime.errors import RgwotError
-from rgwot.stages.train import Checkpoint, build_encoder, inactive_prior, recipe_of, train
+from rgwot.stages.advice import inactive_prior
+from rgwot.stages.checkpoint import Checkpoint
+from rgwot.stages.train import build_encoder, recipe_of, train
 
 Make = Callable[..., TrainedEncoder]
 

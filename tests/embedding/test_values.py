@@ -184,6 +184,24 @@ def test_channels_of_labels_are_told() -> None:
     assert not values_of(np.repeat(np.arange(12), 10)[:, None].astype(float)).codes
 
 
+def test_parts_of_one_recording_are_told() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 600, 6))
+
+    def told(**recordings: NDArray[Any]) -> list[str]:
+        return list(unusual({name: values_of(one) for name, one in recordings.items()}, {}))
+
+    # A row shorter at either end, a half, and most of it among other samples.
+    for part in (x[:-1], x[1:], x[300:], np.concatenate([y[:20], x[40:], y[20:30]])):
+        assert told(a=x, b=y, c=part) == ["c"]
+    # Half of it is another recording; samples that occur everywhere, in any order, tell nothing.
+    assert told(a=x, b=np.concatenate([y[:300], x[:250]])) == []
+    assert told(a=rng.integers(-2, 3, (500, 3)), b=rng.integers(-2, 3, (499, 3))) == []
+    assert told(a=np.tile(np.eye(5), (40, 1)), b=np.tile(np.eye(5), (30, 1))) == []
+    # Equal ones are told as copies.
+    assert told(a=x, b=x) == []
+
+
 def test_pauses_in_times_are_told() -> None:
     times = np.arange(120) / 4
     assert told(None, times) == []

@@ -18,7 +18,7 @@ from rgwot.features.importing import import_features
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import datasets
 from rgwot.study.doctor import examine
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 
 FORM: dict[str, Any] = {"axes": "TC", "fps": "2"}
 
@@ -52,7 +52,7 @@ def test_a_file_of_the_future_is_told_before_the_run(content: dict[str, Any], na
     assert message.endswith(f"run: touch feats/tea/{name}")
     study = Study(load_config(content, "config.yaml"))
     with pytest.raises(RgwotError, match=rf"^feats/tea/{name}: was changed in the future"):
-        datasets.files(study, "own", "tea")
+        datasets.files(Task(study, "own", "tea"))
     path.touch()
     assert told(content, "date") == []
 

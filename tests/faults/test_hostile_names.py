@@ -26,7 +26,7 @@ from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import datasets
 from rgwot.study.doctor import examine
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 
 NAMES = (
     "two words", "it's", 'a "quoted" name', "a;touch escaped", "$(touch escaped)", "`touch escaped`", "$HOME",
@@ -76,9 +76,11 @@ def test_planning_with_every_name(tmp_path: Path) -> None:
     assert len({video_id(name).lower() for name in names}) == len(NAMES) - 1
     # What a job is given: each name whole.
     study = Study.of({"datasets": {"own": {"layout": "folder", "root": str(fresh.path / "videos")}}})
-    (batch,) = datasets.batches(study, "own", "tea")
+    (batch,) = datasets.batches(Task(study, "own", "tea"))
     root = fresh.path / "videos/tea"
-    assert datasets.video_paths(study, "own", "tea", batch) == {video_id(n): str(root / f"{n}.mp4") for n in names}
+    assert datasets.video_paths(Task(study, "own", "tea"), batch) == {
+        video_id(n): str(root / f"{n}.mp4") for n in names
+    }
     assert not list(fresh.path.rglob("escaped"))
 
 
@@ -125,8 +127,8 @@ def test_any_printable_name_is_refused_by_the_doctor_or_right_to_the_end(tmp_pat
     study = Study.of({"datasets": {"own": {"layout": "folder", "root": str(root)}}})
     paths = [
         path
-        for batch in datasets.batches(study, "own", "tea")
-        for path in datasets.video_paths(study, "own", "tea", batch).values()
+        for batch in datasets.batches(Task(study, "own", "tea"))
+        for path in datasets.video_paths(Task(study, "own", "tea"), batch).values()
     ]
     assert sorted(paths) == sorted(str(path) for path in root.rglob("*.mp4"))
 
@@ -140,7 +142,7 @@ def test_a_root_that_snakemake_would_replace(tmp_path: Path) -> None:
     with pytest.raises(RgwotError, match="my <old> films.* '<old>', which Snakemake would replace"):
         examine(content, "own", quick=True)
     with pytest.raises(RgwotError, match="<old>"):
-        datasets.batches(Study.of(content), "own", "tea")
+        datasets.batches(Task(Study.of(content), "own", "tea"))
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED), ids=["control", "long"])

@@ -19,7 +19,7 @@ from rgwot.features.index import write_index
 from rgwot.features.store import StoreWriter, open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import datasets
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 
 NAMES = ("a", "b", "c")
 SETTINGS: dict[str, Any] = {"fps": 5, "size": 32, "weights": "random"}
@@ -216,11 +216,11 @@ def test_a_task_is_divided_by_videos_and_bytes(tmp_path: Path, plan: Callable[[]
     for name, size in {"a": 10, "b": 20, "c": 70, "d": 40, "e": 300, "f": 0}.items():
         (tmp_path / f"videos/tea/{name}.mp4").write_bytes(bytes(size))
     study = plan()
-    assert datasets.batches(study, "mine", "tea") == [["a", "b"], ["c"], ["d"], ["e"], ["f"]]
-    assert datasets.index_input(study, "mine", "tea")[1] == "results/features/mine/tea/index.1.csv"
-    assert datasets.batch(study, "mine", "tea", "0") == ["a", "b"]
+    assert datasets.batches(Task(study, "mine", "tea")) == [["a", "b"], ["c"], ["d"], ["e"], ["f"]]
+    assert datasets.index_input(Task(study, "mine", "tea"))[1] == "results/features/mine/tea/index.1.csv"
+    assert datasets.batch(Task(study, "mine", "tea"), "0") == ["a", "b"]
     with pytest.raises(RgwotError, match="no part 5 of its index, expected 0 to 4"):
-        datasets.batch(study, "mine", "tea", "5")
+        datasets.batch(Task(study, "mine", "tea"), "5")
 
 
 def test_imports_are_divided_into_larger_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,4 +230,4 @@ def test_imports_are_divided_into_larger_batches(tmp_path: Path, monkeypatch: py
     for name in "abcd":
         np.save(tmp_path / f"given/tea/{name}.npy", np.zeros((4, 3), dtype=np.float32))
     entry = {"layout": "features", "root": str(tmp_path / "given"), "imported": IMPORTED}
-    assert datasets.batches(Study.of({"datasets": {"mine": entry}}), "mine", "tea") == [["a", "b", "c"], ["d"]]
+    assert datasets.batches(Task(Study.of({"datasets": {"mine": entry}}), "mine", "tea")) == [["a", "b", "c"], ["d"]]

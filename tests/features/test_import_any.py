@@ -249,6 +249,11 @@ def test_times_of_their_own(tmp_path: Path, suffix: str) -> None:
     [
         (TIMES[:-1], {}, "11 times and 12 features"),
         (TIMES[::-1], {}, "times: found 3 before 2.75; expected increasing, finite seconds, 0 or above"),
+        (
+            np.floor(TIMES),
+            {},
+            "0 or above; these are whole seconds of several samples each: leave the times out, and give fps",
+        ),
         (TIMES - 1, {}, "times: found -0.75; expected increasing, finite seconds"),
         (TIMES, {"fps": 30}, "times of 4 features per second, but fps is 30"),
         (TIMES / 2, {}, "features with times up to 1.50 s, but the video lasts 3.30 s"),

@@ -16,7 +16,7 @@ from rgwot.features.importing import import_video
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import datasets
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 from rgwot.video import probe
 
 ROOT = Path(__file__).parents[2]
@@ -58,19 +58,19 @@ def test_the_workflow_finds_the_file_of_each_video(tmp_path: Path) -> None:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).touch()
     found = study(tmp_path, fps=29.97002997, key="a 'b'", on_mismatch="trim")
-    assert datasets.imported_file(found, "mine", "tea", "a%20b") == str(tmp_path / "features/tea/a b.h5")
-    assert datasets.imported_file(found, "mine", "tea", "c") == str(tmp_path / "features/c.npy")
+    assert datasets.imported_file(Task(found, "mine", "tea"), "a%20b") == str(tmp_path / "features/tea/a b.h5")
+    assert datasets.imported_file(Task(found, "mine", "tea"), "c") == str(tmp_path / "features/c.npy")
     settings = datasets.import_settings(found, "mine")["form"]
     assert settings == {"axes": "TC", "fps": "30000/1001", "key": "a 'b'", "on_mismatch": "trim"}
     with pytest.raises(
         RgwotError, match=r"tea/d: no features; expected one file .*features/tea/d or .*features/d with"
     ):
-        datasets.imported_file(found, "mine", "tea", "d")
+        datasets.imported_file(Task(found, "mine", "tea"), "d")
     (tmp_path / "features/tea/c.pt").touch()
     with pytest.raises(RgwotError, match=r"tea/c: features in .*c.pt and .*c.npy; expected one"):
-        datasets.imported_file(found, "mine", "tea", "c")
+        datasets.imported_file(Task(found, "mine", "tea"), "c")
     with pytest.raises(RgwotError, match="no such video"):
-        datasets.imported_file(found, "mine", "tea", "e")
+        datasets.imported_file(Task(found, "mine", "tea"), "e")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from sklearn.metrics import adjusted_rand_score
 from with_defaults import decode_by, predict_by
 
 from rgwot.keysteps import consensus
+from rgwot.keysteps.common_time import with_time
 from rgwot.keysteps.consensus import blocks_of
-from rgwot.keysteps.extended import with_time
 from rgwot.keysteps.interface import Frames, directions
 from rgwot.keysteps.ordering import order_information
 from rgwot.runtime.errors import RgwotError

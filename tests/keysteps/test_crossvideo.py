@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from rgwot.keysteps.common_time import with_time
 from rgwot.keysteps.consensus import SAY, Classifier, in_context, refine, together
-from rgwot.keysteps.extended import with_time
 from rgwot.keysteps.interface import Frames
 
 

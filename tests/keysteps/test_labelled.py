@@ -185,6 +185,17 @@ def test_from_python_by_labels_or_by_segments(arrays: Any) -> None:
     assert by_name.key_steps.diagnostics.taught == ["take%200", "take%201"]
 
 
+def test_a_result_with_background_labels_other_videos(arrays: Any) -> None:
+    videos, labels = arrays
+    # The last step is background.
+    known = {name: np.where(own == own.max(), 0, own) for name, own in labels.items()}
+    *taught, other = videos
+    found = rgwot.discover(
+        {name: videos[name] for name in taught}, fps=2, labels={name: known[name] for name in taught[:3]}
+    )
+    assert found.score({other: videos[other]}, {other: known[other]}) > 0.9
+
+
 def test_names_without_numbers_get_numbers_that_nobody_has(arrays: Any) -> None:
     videos, numbers = arrays[0], np.repeat([1, 3], T // 2)
     given = {

@@ -22,9 +22,9 @@ from rgwot.keysteps.ordering import (
     usual_of,
     video_order,
 )
+from rgwot.names import as_named
 from rgwot.procedure import Event, learn
 from rgwot.records import read_segments
-from rgwot.reporting.names import as_named
 from rgwot.runtime.errors import RgwotError
 
 

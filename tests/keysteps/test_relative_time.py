@@ -8,19 +8,17 @@ import numpy as np
 import pytest
 from scipy.ndimage import uniform_filter1d
 
-from rgwot.keysteps.extended import (
+from rgwot.keysteps.common_time import (
     HINT,
     ONE_ORDER,
     SAME_ORDER,
-    TIME_REFERENCES,
     choose_share,
     common_times,
     explained_share,
-    extended,
     references,
-    restored,
     with_time,
 )
+from rgwot.keysteps.extended import TIME_REFERENCES, extended, restored
 from rgwot.keysteps.interface import Frames
 from rgwot.keysteps.meanfield import decode_meanfield, restore_meanfield
 from rgwot.keysteps.settings import MeanfieldSettings
@@ -80,7 +78,7 @@ def made_task(generator: np.random.Generator, order: str, V: int = 12) -> tuple[
 
 
 def test_common_time_is_chosen_where_steps_come_once_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rgwot.keysteps.extended.STARTS", 3)
+    monkeypatch.setattr("rgwot.keysteps.common_time.STARTS", 3)
     found = {}
     for order in ("once", "any", "again"):
         x, lengths = made_task(np.random.default_rng(2), order)
@@ -107,14 +105,14 @@ def test_common_time_is_taken_only_if_labels_with_it_predict_other_videos(monkey
     assert facts.kept < 0.9
     assert facts.differ > 0.1
     for limit, chosen in ((0.9, HINT), (0.1, ONE_ORDER)):
-        monkeypatch.setattr("rgwot.keysteps.extended.KEPT_SHARE", limit)
+        monkeypatch.setattr("rgwot.keysteps.common_time.KEPT_SHARE", limit)
         share, common, again = choose_share(x, lengths, 6, MeanfieldSettings(), seed=0)
         assert (share, common is not None) == (chosen, chosen == ONE_ORDER)
         assert again == replace(facts, chosen=chosen)
 
 
 def test_the_length_of_embeddings_and_the_order_of_channels_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rgwot.keysteps.extended.STARTS", 2)
+    monkeypatch.setattr("rgwot.keysteps.common_time.STARTS", 2)
     x, lengths = made_task(np.random.default_rng(3), "once", V=4)
     share, _, facts = choose_share(x, lengths, 5, MeanfieldSettings(), seed=0)
     lengthened, _, same = choose_share(4 * x[:, ::-1], lengths, 5, MeanfieldSettings(), seed=0)
@@ -149,9 +147,9 @@ def test_common_time_is_the_same_in_the_same_step_at_any_pace() -> None:
 def test_of_many_videos_each_is_aligned_with_few(monkeypatch: pytest.MonkeyPatch) -> None:
     x, lengths = made_task(np.random.default_rng(6), "once")
     assert len(references(x, lengths)) == 12
-    monkeypatch.setattr("rgwot.keysteps.extended.MOST_ALIGNED", 36)
+    monkeypatch.setattr("rgwot.keysteps.common_time.MOST_ALIGNED", 36)
     assert len(references(x, lengths)) == 3
-    monkeypatch.setattr("rgwot.keysteps.extended.MOST_ALIGNED", 5)
+    monkeypatch.setattr("rgwot.keysteps.common_time.MOST_ALIGNED", 5)
     assert len(references(x, lengths)) == 1
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from with_defaults import ALONE, decoder_by
 
-from rgwot.keysteps.extended import extended, keep_clusters, key_step_clusters, likeness, restored
+from rgwot.keysteps.extended import extended, restored
 from rgwot.keysteps.interface import NO_CLUSTER, Frames
+from rgwot.keysteps.surplus import keep_clusters, key_step_clusters, likeness
 
 
 def test_a_key_step_is_in_every_video_and_in_one_place() -> None:

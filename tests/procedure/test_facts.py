@@ -172,6 +172,14 @@ def test_a_missing_step_is_told_no_more_surely_than_it_is_known(
         assert row.sureness == "sure"
 
 
+def test_a_step_that_an_order_lists_is_never_called_left_out() -> None:
+    # One segment, of key step 1, counts as key step 2, which a second reading does not find.
+    counting, every = Recording("v", (Event(2, 1, 5),), 9.0), Recording("v", (Event(1, 1, 5),), 9.0)
+    missing = Deviation("v", "missing", 2, 4.0, 6.0, 3.0, 0.9)
+    (row,) = deviation_facts([missing], [counting, every])
+    assert (row.kind, row.sureness) == ("very short or left out", "perhaps")
+
+
 @pytest.mark.parametrize(
     ("scores", "expected"), [((0.5, 2.0), "a"), ((math.nan, 0.5, 2.0), "a"), ((0.5, 0.5, 2.0), ""), ((0.5,), "")]
 )

@@ -16,11 +16,11 @@ from rgwot.datasets import registry
 from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.features.store import StoreWriter
 from rgwot.reporting import targets
-from rgwot.runtime.files import write_rows
+from rgwot.runtime.csv_files import write_rows
 from rgwot.stages.decode import decode
 from rgwot.stages.embed import write_embedded
 from rgwot.study import datasets
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 
 N_VIDEOS = {"meccano": 17}
 SECONDS = 12.0
@@ -86,7 +86,7 @@ class Tree:
             self._features(path)
 
     def _task(self, dataset: str, task: str) -> None:
-        videos = list(datasets.videos(self.facts, dataset, task))
+        videos = list(datasets.videos(Task(self.facts, dataset, task)))
         rows, segments = [], []
         for number, video in enumerate(videos):
             rows.append((video, video, f"{video}.mp4", f"{video}.csv", SECONDS, "30", 160, 120, "ok", ""))
@@ -104,7 +104,7 @@ class Tree:
 
     def _embeddings(self, path: Path, dataset: str, task: str) -> None:
         centres, content = np.eye(8)[:4], {}
-        for number, video in enumerate(datasets.videos(self.facts, dataset, task)):
+        for number, video in enumerate(datasets.videos(Task(self.facts, dataset, task))):
             times = np.arange(0, SECONDS, 0.5)
             x = centres[steps_of(number, len(times))] + np.random.default_rng(number).normal(0, 0.2, (len(times), 8))
             content[video] = EmbeddedVideo(x / np.linalg.norm(x, axis=1)[:, None], times, SECONDS, 30.0)

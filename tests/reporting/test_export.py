@@ -29,6 +29,7 @@ from rgwot.cli import cli
 from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.manifest import write_manifest
 from rgwot.datasets.names import video_id
+from rgwot.names import as_named, names_text
 from rgwot.procedure import Deviation
 from rgwot.reporting.export import (
     ExportedVideo,
@@ -40,7 +41,6 @@ from rgwot.reporting.export import (
     videos_of,
 )
 from rgwot.reporting.export.texts import clock
-from rgwot.reporting.names import as_named, names_text
 from rgwot.runtime.errors import RgwotError
 from rgwot.video.frames import cut
 

@@ -48,8 +48,8 @@ def keysteps(tmp_path: Path, procedure: Procedure) -> Path:
 
 @pytest.fixture
 def names(tmp_path: Path, keysteps: Path) -> Path:
+    from rgwot.names import result_id
     from rgwot.records import read_segments
-    from rgwot.reporting.names import result_id
 
     path = tmp_path / "names.yaml"
     result = result_id(read_segments(keysteps / "segments.csv"))

@@ -83,7 +83,7 @@ def test_files_are_those_of_what_is_drawn(facts: Study) -> None:
 
 def test_every_plan_says_what_it_shows(facts: Study) -> None:
     for name in targets.targets(facts).figures:
-        figure, labels = targets.figure(facts, name), targets.figure_labels(facts, name)
+        figure, labels = targets.figure(facts, name), targets.figure_labels(facts, name, "vector")
         assert "seed" in figure.about, name
         assert figure.data[0] in figure.about, name
         said = " ".join(targets.figure_caption(facts, name))
@@ -111,7 +111,7 @@ def test_untrained_backbones_are_told(facts: Study) -> None:
 def test_figures_of_single_videos_take_the_first_seed_and_losses_all(facts: Study) -> None:
     assert shown(facts, "teaser").run.seed == 0
     assert {run.seed for _, run in targets.figure(facts, "losses").shown[1]} == {0, 1}
-    assert targets.figure_labels(facts, "teaser")["seeds"] == "0"
+    assert targets.figure_labels(facts, "teaser", "picture")["seeds"] == "0"
 
 
 HEAD = """from rgwot.reporting.figures.bars import step_bars

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from rgwot.cli import cli
+from rgwot.names import names_text
 from rgwot.procedure import deviations, learn, recordings_from_segments
 from rgwot.records import read_segments
-from rgwot.reporting.compare import read_group_table
-from rgwot.reporting.names import names_text
+from rgwot.reporting.groups import read_group_table
 from rgwot.stages.procedure import write_procedure
 
 

@@ -17,10 +17,10 @@ from page_tree import STEPS, Task, embedded_data, make_task
 from rgwot import paths
 from rgwot.keysteps.ordering import first_order, rank_procedures
 from rgwot.keysteps.settings import Annotations
+from rgwot.names import result_id
 from rgwot.paths import Run
 from rgwot.procedure import recordings_from_segments
 from rgwot.records import read_segments
-from rgwot.reporting.names import result_id
 from rgwot.reporting.page import render
 from rgwot.reporting.page.render import list_pages, write_page
 from rgwot.runtime.errors import RgwotError
@@ -257,10 +257,10 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
 def test_names_are_used_by_figures_and_on_the_terminal(made: Task, tmp_path: Path) -> None:
     import matplotlib.pyplot as plt
 
+    from rgwot.names import names_in
     from rgwot.records import read_annotations, read_manifest
     from rgwot.reporting.figures.segments import segment_bars
     from rgwot.reporting.figures.style import save
-    from rgwot.reporting.names import names_in
     from rgwot.reporting.show import procedure_lines
     from rgwot.stages.procedure import read_procedure
 

@@ -17,9 +17,9 @@ from page_window import STEPS, TABS, VIDEOS, see, segment, tab
 from videos import together, write_video
 
 from rgwot import paths
+from rgwot.names import names_text, read_names
 from rgwot.paths import Run
 from rgwot.records import read_segments
-from rgwot.reporting.names import names_text, read_names
 from rgwot.reporting.page.render import write_page
 from rgwot.video import probe
 

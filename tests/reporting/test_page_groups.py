@@ -13,9 +13,9 @@ from procedure_tree import RUN, make_tree
 from rgwot import paths
 from rgwot.paths import at
 from rgwot.records import read_segments
-from rgwot.reporting.compare import groups_of_result
+from rgwot.reporting.groups import groups_of_result
 from rgwot.reporting.page.render import write_page
-from rgwot.runtime.files import write_csv
+from rgwot.runtime.csv_files import write_csv
 
 
 @pytest.fixture(scope="module")

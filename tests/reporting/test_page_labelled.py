@@ -16,9 +16,9 @@ from page_window import tab
 from rgwot import paths
 from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.keysteps.left_out import left_out_sentence
+from rgwot.names import read_names
 from rgwot.paths import Run
 from rgwot.records import read_diagnostics
-from rgwot.reporting.names import read_names
 from rgwot.reporting.show import moment_suggestion, procedure_lines, suggestion
 from rgwot.runtime.errors import RgwotError
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from PIL import Image
 from videos import number, write_video
 
+from rgwot.names import match_to_steps, named_order, names_in, names_of, names_text, read_names, result_id
 from rgwot.reporting.figures.style import BACKGROUND_COLOUR, STEP_COLOURS, UNMATCHED, ink_on
-from rgwot.reporting.names import match_to_steps, named_order, names_in, names_of, names_text, read_names, result_id
 from rgwot.reporting.page.pictures import STRIP_FRAMES, STRIP_HEIGHT, strip_times, write_strips
 from rgwot.reporting.page.shell import embedded, part, policy, script, style_sheet
 from rgwot.reporting.page.view import APART_S, Samples, typical_frames

@@ -9,8 +9,8 @@ from rgwot.columns import SEGMENT_COLUMNS
 from rgwot.procedure import Event, Recording, deviations, learn
 from rgwot.reporting.chosen import result_folder
 from rgwot.reporting.show import MOST_DEVIATIONS, deviation_lines, drawn, procedure_lines
+from rgwot.runtime.csv_files import write_csv
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import write_csv
 from rgwot.stages.procedure import write_procedure
 
 

@@ -24,6 +24,12 @@ class Clock:
         return self.now
 
 
+@pytest.fixture(autouse=True)
+def no_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests run in no notebook, even if those of notebooks have imported its kernel in the same process."""
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()

@@ -54,6 +54,16 @@ def test_chapters_by_names(first: str, second: str) -> None:
         assert chapters_among({first: 5.0, second: 10.0}) == []
 
 
+def test_chapters_across_midnight() -> None:
+    """A clock without a date begins again."""
+    lengths = {"23-59-40": 10.0, "23-59-50": 10.0, "00-00-00": 10.0, "12-00-00": 10.0}
+    assert chapters_among(lengths) == [["23-59-40", "23-59-50", "00-00-00"]]
+    assert chapters_among({**lengths, "23-59-50": 4.0}) == [["23-59-40", "23-59-50"]]
+    # With dates, a day between them is no midnight.
+    dated = {"20260101_235950": 10.0, "20260101_000000": 10.0, "20260102_000000": 10.0}
+    assert chapters_among(dated) == [["20260101_235950", "20260102_000000"]]
+
+
 @pytest.mark.parametrize(
     "names",
     [

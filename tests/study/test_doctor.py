@@ -30,7 +30,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import groups_file
 from rgwot.study.doctor import examine, stated_frames, torch_cache
 from rgwot.study.findings import Report, as_json, as_text
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 from rgwot.video import READERS, VideoInfo
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "annotations"
@@ -427,7 +427,7 @@ def test_files_of_people_from_the_future_are_told(
     # The run says the same before it makes anything.
     os.utime(table, (time.time() + 9 * 3600,) * 2)
     with pytest.raises(RgwotError, match=r"videos.csv: was changed in the future .*; run: touch"):
-        groups_file(Study(load_config(own, "config.yaml")), "mine", "tea", "group")
+        groups_file(Task(Study(load_config(own, "config.yaml")), "mine", "tea"), "group")
 
 
 def test_features_beside_videos_are_compared_with_them(tea: Path, features: Path) -> None:

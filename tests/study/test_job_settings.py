@@ -12,13 +12,13 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import annotated_steps, known_K
 from rgwot.study.jobs import decoder_for, replaced, settings_behind
 from rgwot.study.shipped import DEFAULTS
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 
 STUDY = Study.of(read_file(Path(__file__).parents[2] / "config.yaml"))
 
 
 def training(method: str) -> dict[str, object]:
-    return flatten(settings_behind(STUDY, "demo", "assembly", method))
+    return flatten(settings_behind(Task(STUDY, "demo", "assembly"), method))
 
 
 def test_a_family_and_an_id_change_settings() -> None:
@@ -31,7 +31,7 @@ def test_a_family_and_an_id_change_settings() -> None:
 
 def test_the_learner_of_the_procedure_is_told_where_it_is_another() -> None:
     for decoder in ("graphcut", "graphcut@procedure.learner=chain"):
-        found = flatten(settings_behind(STUDY, "demo", "assembly", "rgwot", decoder))
+        found = flatten(settings_behind(Task(STUDY, "demo", "assembly"), "rgwot", decoder))
         assert found["procedure.learner"] == ("chain" if "chain" in decoder else "robust")
     assert STUDY.experiments.decoder("graphcut@procedure.learner=robust", "rgwot") == "graphcut"
 
@@ -39,7 +39,7 @@ def test_the_learner_of_the_procedure_is_told_where_it_is_another() -> None:
 @pytest.mark.parametrize("decoder", [None, "kmeans"])
 def test_what_a_failed_training_was_to_have_outdates_all_after_it(decoder: str | None) -> None:
     for method in ("rgwot", "rgwot@N=16"):
-        found = flatten(settings_behind(STUDY, "demo", "assembly", method, decoder))
+        found = flatten(settings_behind(Task(STUDY, "demo", "assembly"), method, decoder))
         assert found["train.N"] == (16 if "@" in method else 32)
         assert "train.save_every_s" not in found
 
@@ -58,7 +58,7 @@ def test_settings_of_the_packaged_demo_are_nobodys_mistake(tmp_path: Path) -> No
 
 
 def test_a_job_computes_with_the_blocks_it_reads_and_no_result_depends_on_how_it_runs() -> None:
-    kept = settings_behind(STUDY, "demo", "assembly", "rgwot-active@N=16")
+    kept = settings_behind(Task(STUDY, "demo", "assembly"), "rgwot-active@N=16")
     assert (kept["ot"]["r"], kept["loss"]["symmetric"]) == (0.1, True)
     assert "decode" not in kept
     assert "save_every_s" not in kept["train"]
@@ -82,7 +82,7 @@ def test_annotated_steps_of_a_task_nobody_registered_are_counted(tmp_path: Path)
     study = Study.of(content)
 
     def number(task: str, decoder: str) -> object:
-        return decoder_for(study, "mine", task, "rgwot", decoder).by_block()["decode"]["K"]
+        return decoder_for(Task(study, "mine", task), "rgwot", decoder).by_block()["decode"]["K"]
 
     assert number("tea", "graphcut@K=gt") == 3
     assert number("tea", "graphcut@K=gt+1") == 4
@@ -90,7 +90,7 @@ def test_annotated_steps_of_a_task_nobody_registered_are_counted(tmp_path: Path)
         RgwotError, match=r"mine/other: K=gt depends on the number .* no video of the task is annotated; give K"
     ):
         number("other", "graphcut@K=gt")
-    assert known_K(study, "mine", "tea") is None
+    assert known_K(Task(study, "mine", "tea")) is None
     (tmp_path / "tea" / "two.csv").write_text("0,1,pour\n")
     with pytest.raises(RgwotError, match=r"two\.csv: line 1"):
-        annotated_steps(Study.of(content), "mine", "tea")
+        annotated_steps(Task(Study.of(content), "mine", "tea"))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.jobs import check_result
-from rgwot.study.study import Study
+from rgwot.study.refusals import check_result
+from rgwot.study.study import Study, Task
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def study(tmp_path: Path) -> Study:
 )
 def test_refused(study: Study, asked: tuple[str, str, str, str | None], words: list[str]) -> None:
     with pytest.raises(RgwotError) as told:
-        check_result(study, *asked)
+        check_result(Task(study, *asked[:2]), *asked[2:])
     assert all(word in str(told.value) for word in words), told.value
     assert "\n" not in str(told.value)
 
@@ -50,4 +50,4 @@ def test_refused(study: Study, asked: tuple[str, str, str, str | None], words: l
     [("rgwot", None), ("rgwot@alpha=0.5", "graphcut@K=5"), ("vaot", "graphcut"), ("none", "one_label")],
 )
 def test_let_through(study: Study, method: str, decoder: str | None) -> None:
-    check_result(study, "mine", "tea", method, decoder)
+    check_result(Task(study, "mine", "tea"), method, decoder)

@@ -61,6 +61,19 @@ def test_what_is_coded_in_part_is_told_only_beside_whole_ones() -> None:
     assert ends_early({"a": (0.0, 600.0), "b": (590.0, 600.0)}) == {}
 
 
+def test_half_of_the_video_is_told() -> None:
+    whole = {"a": (590.0, 600.0), "b": (600.0, 600.0)}
+    line = "its last segment ends at 297 of 600 s, half of the video"
+    assert ends_early({**whole, "c": (297.0, 600.0), "d": (330.0, 600.0)}) == {
+        "c": f"{line}; expected seconds up to its end; were frames divided by twice their rate? then multiply by 2"
+    }
+    halves = dict.fromkeys("abc", (297.0, 600.0))
+    assert [told.startswith(line) for told in ends_early(halves).values()] == [True] * 3
+    # Two may be so by chance, and more of them than whole ones may be meant so.
+    assert ends_early({"a": (297.0, 600.0), "b": (297.0, 600.0)}) == {}
+    assert ends_early({**halves, "d": (590.0, 600.0)}) == {}
+
+
 @pytest.mark.parametrize(
     ("lines", "fps", "told"),
     [

@@ -22,8 +22,8 @@ from chromium import WHERE, WITHOUT, Browser, Window
 
 from rgwot.config.configuration import SynthSettings
 from rgwot.datasets.annotation_files import read_annotation_file
+from rgwot.names import read_names
 from rgwot.paths import SEGMENTS, Run, at
-from rgwot.reporting.names import read_names
 from rgwot.stages.decode import write_keysteps
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study
@@ -128,17 +128,24 @@ PLAYED = "document.querySelector('#label-stage video')"
 
 
 def label_while_it_plays(window: Window, faster: int) -> int:
-    """Press the next key where the bar below shows that another step begins, while the video plays; return how many."""
+    """Press the next key where the bar below shows that another step begins, while the video plays; return how many.
+
+    Steps of less than a second, as long as a hand takes, are passed over.
+    """
     window.wait_for(f"{PLAYED}?.readyState >= 2")
-    begins = window.get(FOUND)
+    duration, moments = window.get(f"{PLAYED}.duration"), list[float]()
+    for begin in window.get(FOUND):
+        at = begin * duration
+        if (not moments or at - moments[-1] >= 1 + faster) and duration - at >= 1:
+            moments.append(at)
     for _ in range(faster):
         window.press("+")
     window.press(" ")
-    for key, begin in zip("123456789", begins, strict=False):
-        window.wait_for(f"{PLAYED}.currentTime >= {begin} * {PLAYED}.duration")
+    for key, moment in zip("123456789", moments, strict=False):
+        window.wait_for(f"{PLAYED}.currentTime >= {moment}")
         window.press(key)
     window.wait_for(f"{PLAYED}.paused")
-    return min(len(begins), 9)
+    return min(len(moments), 9)
 
 
 def test_from_videos_to_an_annotation_that_teaches(

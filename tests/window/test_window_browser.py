@@ -14,8 +14,8 @@ from served import Served, serving
 
 from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.video_table import read_groups
+from rgwot.names import read_names
 from rgwot.paths import Run
-from rgwot.reporting.names import read_names
 
 pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 CONFIG = """datasets: {mine: {layout: folder, root: videos}}

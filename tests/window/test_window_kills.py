@@ -82,13 +82,32 @@ class Server:
                 job.kill()
 
 
-def test_no_saved_label_is_lost_and_the_next_server_goes_on(tmp_path: Path) -> None:
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """A study of two short videos, without results."""
     write_dataset(SynthSettings(layout="folder", tasks=("tea",), K=3, n_videos=2, min_s=11, max_s=12), tmp_path / "v")
     for path in (tmp_path / "v" / "tea").glob("*.csv"):
         path.unlink()
-    study, annotation = tmp_path / "study", tmp_path / "v" / "tea" / "tea_01.csv"
-    study.mkdir()
-    start_study(study, tmp_path / "v")
+    made = tmp_path / "study"
+    made.mkdir()
+    start_study(made, tmp_path / "v")
+    return made
+
+
+def test_a_server_that_is_told_to_end_ends_its_run(study: Path) -> None:
+    server, locks = Server(study), study / ".snakemake" / "locks"
+    while not list(locks.glob("*")):
+        assert server.process.poll() is None
+        time.sleep(0.1)
+    (run,) = psutil.Process(server.process.pid).children()
+    server.process.terminate()
+    server.process.wait(60)
+    assert not run.is_running()
+    assert list(locks.glob("*")) == []
+
+
+def test_no_saved_label_is_lost_and_the_next_server_goes_on(study: Path) -> None:
+    annotation = study.with_name("v") / "tea" / "tea_01.csv"
     rng, number, told = random.Random(0), 0, -1
     server = Server(study)
     for _ in range(KILLS):

@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from page_tree import STEPS, Task, make_task
+from page_tree import STEPS, make_task
+from page_tree import Task as TaskFolder
 
 from rgwot import paths
 from rgwot.datasets.manifest import write_manifest
@@ -15,7 +16,7 @@ from rgwot.paths import Run
 from rgwot.stages.decode import decode, write_keysteps
 from rgwot.study.jobs import decoder_for
 from rgwot.study.pages import names_file
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 from rgwot.window.learning import Learner
 from rgwot.window.study_files import group_table
 
@@ -29,13 +30,13 @@ SEGMENTS = "start_s,end_s,label\n0,1.7,{}\n1.7,3.4,{}\n3.4,6,-\n".format(*STEPS)
 
 
 @pytest.fixture(scope="module")
-def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
+def task(tmp_path_factory: pytest.TempPathFactory) -> TaskFolder:
     """Three videos of which the first is annotated; the embeddings tell the true steps."""
     return make_task(tmp_path_factory.mktemp("study"), taught=1)
 
 
 @pytest.fixture(autouse=True)
-def there(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def there(task: TaskFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(task.folder)
 
 
@@ -43,13 +44,13 @@ def by_the_workflow(folder: Path) -> bytes:
     """Return segments.csv as the jobs `manifest` and `decode` write it."""
     study = Study.of(CONFIG)
     write_manifest("mine", "tea", "videos", "folder", {}, folder / "m.csv", folder / "a.csv", "fail")
-    decoder = decoder_for(study, "mine", "tea", RUN.method, RUN.decoder)
+    decoder = decoder_for(Task(study, "mine", "tea"), RUN.method, RUN.decoder)
     store = paths.at(paths.EMBEDDINGS, method="raw", dataset="mine", task="tea", seed=0)
     decode(store, folder / "found", decoder, 0, annotations_csv=folder / "a.csv")
     return (folder / "found" / "segments.csv").read_bytes()
 
 
-def test_segments_are_equal_to_the_byte_also_after_more_labels(task: Task, tmp_path: Path) -> None:
+def test_segments_are_equal_to_the_byte_also_after_more_labels(task: TaskFolder, tmp_path: Path) -> None:
     learner, root = Learner("mine", "tea"), task.root / "tea"
     for name, text in (("", ""), ("second", MARKS), ("second", SEGMENTS), ("third", MARKS)):
         if name:
@@ -60,7 +61,7 @@ def test_segments_are_equal_to_the_byte_also_after_more_labels(task: Task, tmp_p
         assert (tmp_path / "here" / "segments.csv").read_bytes() == by_the_workflow(tmp_path)
 
 
-def test_an_answer_has_what_the_page_shows(task: Task) -> None:
+def test_an_answer_has_what_the_page_shows(task: TaskFolder) -> None:
     answer = Learner("mine", "tea").learned(Study.of(CONFIG))
     assert answer is not None
     assert answer["facts"]["id"] == str(RUN)
@@ -73,7 +74,7 @@ def test_an_answer_has_what_the_page_shows(task: Task) -> None:
     assert answer["facts"]["folder"] == "results/keysteps/raw/labelled/mine/tea/seed0"
 
 
-def test_changes_are_told_by_name_and_settle(task: Task) -> None:
+def test_changes_are_told_by_name_and_settle(task: TaskFolder) -> None:
     for other in ("second", "third"):
         (task.root / "tea" / f"{other}.csv").unlink(missing_ok=True)
     learner, study = Learner("mine", "tea"), Study.of(CONFIG)
@@ -95,7 +96,7 @@ def test_changes_are_told_by_name_and_settle(task: Task) -> None:
     assert renamed["changed"]["first"][0] == pytest.approx([500, 1700], abs=200)
 
 
-def test_questions_are_about_samples_without_a_label(task: Task) -> None:
+def test_questions_are_about_samples_without_a_label(task: TaskFolder) -> None:
     for other in ("second", "third"):
         (task.root / "tea" / f"{other}.csv").unlink(missing_ok=True)
     asked = Learner("mine", "tea").question(Study.of(CONFIG), 2)
@@ -104,7 +105,7 @@ def test_questions_are_about_samples_without_a_label(task: Task) -> None:
     assert all(0 <= one["time_s"] <= 6 for one in asked)
 
 
-def test_without_labels_there_is_no_answer_but_questions_and_numbers(task: Task) -> None:
+def test_without_labels_there_is_no_answer_but_questions_and_numbers(task: TaskFolder) -> None:
     own = task.root / "tea" / "first.csv"
     text = own.read_text()
     own.unlink()
@@ -116,7 +117,7 @@ def test_without_labels_there_is_no_answer_but_questions_and_numbers(task: Task)
         assert (three["facts"]["K"], four["facts"]["K"]) == (3, 4)
         assert learner.with_K(study, 3)["facts"]["result"] == three["facts"]["result"]
         # What is kept are key steps; names that are typed meanwhile are those of the file.
-        names = Path(names_file(study, "mine", "tea"))
+        names = Path(names_file(Task(study, "mine", "tea")))
         names.parent.mkdir(parents=True)
         names.write_text(f'raw/meanfield/seed0: {{result: "{three["facts"]["result"]}", names: {{2: stir}}}}\n')
         assert learner.with_K(study, 3)["facts"]["names"] == {"2": "stir"}
@@ -125,7 +126,7 @@ def test_without_labels_there_is_no_answer_but_questions_and_numbers(task: Task)
         os.utime(own)
 
 
-def test_deviations_are_not_told_as_sure_before_a_run_decided_on_them(task: Task, tmp_path: Path) -> None:
+def test_deviations_are_not_told_as_sure_before_a_run_decided_on_them(task: TaskFolder, tmp_path: Path) -> None:
     for other in ("second", "third"):
         (task.root / "tea" / f"{other}.csv").unlink(missing_ok=True)
     learner, study = Learner("mine", "tea"), Study.of(CONFIG)
@@ -150,7 +151,7 @@ def test_deviations_are_not_told_as_sure_before_a_run_decided_on_them(task: Task
         (task.root / "tea" / "second.csv").unlink()
 
 
-def test_a_table_of_groups_is_given_as_it_is(task: Task) -> None:
+def test_a_table_of_groups_is_given_as_it_is(task: TaskFolder) -> None:
     table, study = task.root / "tea" / "videos.csv", Study.of(CONFIG)
     empty = {"column": "group", "columns": ["video", "group"], "rows": [], "row_of": {}}
     assert group_table(study, "mine", "tea") == empty

@@ -12,7 +12,7 @@ from checkouts import SNAKEMAKE, Checkout, Said, run
 
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import study as studies
-from rgwot.study.study import CONFIGURATIONS, configuration_of_the_run
+from rgwot.study.study import CONFIGURATIONS, Task, configuration_of_the_run
 
 CONFIG = """
 datasets:
@@ -176,7 +176,7 @@ def test_a_checkpoint_that_replaces_a_newer_one_changes_the_stamp_of_features(
 
     def stamp_with(weights: str) -> str:
         entry = {"layout": "folder", "root": "videos", "settings": {"features": {"weights": weights}}}
-        return stamp(extraction_files(Study.of({"datasets": {"mine": entry}}), "mine", "tea", ["a"]))
+        return stamp(extraction_files(Task(Study.of({"datasets": {"mine": entry}}), "mine", "tea"), ["a"]))
 
     (tmp_path / "w.pt").write_bytes(b"new")
     first = stamp_with("w.pt")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from checkouts import Checkout
 
-from rgwot.reporting.compare import read_group_table
+from rgwot.reporting.groups import read_group_table
 
 RUN = "whitened/meanfield/mine/tea/seed0"
 CONFIGURATION = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,6 +54,44 @@ def test_both_end_in_the_feature_index(fresh: Checkout, configured: Callable[[st
     # Features that are gone are no reason to run where everything that was made of them is there.
     (fresh.path / "features/tea/c.npy").unlink()
     assert not fresh.plan(*targets, more=[configured(CONFIGURATION)]).jobs
+
+
+def test_features_of_another_study_are_taken_only_if_they_fit(
+    fresh: Checkout, configured: Callable[[str], str]
+) -> None:
+    write(fresh.path)
+    folder = fresh.path / "results/features/mine/tea"
+    target = f"{folder.relative_to(fresh.path)}/index.csv"
+    assert fresh.snakemake(target, more=[configured(CONFIGURATION)]).returncode == 0
+    # Snakemake forgets what it has made, as in another folder that has a link to these features or a copy of them.
+    shutil.rmtree(fresh.path / ".snakemake")
+    assert not fresh.plan(target, more=[configured(CONFIGURATION)]).jobs
+    refused = f"rgwot: {folder.relative_to(fresh.path)}/index.0.csv: was not made by this study: "
+    said = fresh.plan(target, more=[configured(CONFIGURATION.replace("weights: other", "weights: third"))])
+    assert said.mistake == (
+        f"{refused}form.weights is 'other', expected 'third'; rm {folder.relative_to(fresh.path)}/index*, and run "
+        "again, which keeps features that fit"
+    )
+    shared = fresh.path.parent / "shared"
+    folder.rename(shared)
+    folder.symlink_to(shared)
+    path = fresh.path / "features/tea/c.npy"
+    np.save(path, np.load(path) + 1)
+    os.utime(path, (1, 1))
+    said = fresh.plan(target, more=[configured(CONFIGURATION)])
+    assert said.mistake.startswith(
+        f"{refused}it is of another file than features/tea/c.npy; replace the link to {shared}"
+    )
+    for kind in ("videos", "features"):
+        (fresh.path / f"{kind}/tea/c.{'mp4' if kind == 'videos' else 'npy'}").unlink()
+    said = fresh.plan(target, more=[configured(CONFIGURATION)])
+    assert said.mistake.startswith(f"{refused}it has 2 videos, expected 1; 'c' is in one only")
+    folder.unlink()
+    shutil.copytree(shared, folder, ignore=shutil.ignore_patterns("*index*"))
+    made = fresh.snakemake(target, more=[configured(CONFIGURATION)])
+    assert made.returncode == 0, made.text
+    log = (fresh.path / "results/logs/import_features/mine/tea/0.log").read_text(encoding="utf-8")
+    assert "a%20b.zarr: kept, because it was made from this file" in log
 
 
 @pytest.mark.long

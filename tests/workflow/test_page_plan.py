@@ -11,7 +11,7 @@ from checkouts import Checkout
 
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import jobs, pages
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 
 PAGE = "results/report/mine/tea.html"
 
@@ -37,10 +37,10 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Study]
 
 def test_a_page_asks_for_every_method_and_seed(own: Callable[..., Study]) -> None:
     study = own(True, methods=["rgwot@alpha=0.5/graphcut", "raw/kmeans", "none/uniform"])
-    runs = pages.page_runs(study, "mine", "tea")
+    runs = pages.page_runs(Task(study, "mine", "tea"))
     methods = ("rgwot@alpha=0.5/graphcut", "raw/kmeans", "none/uniform")
     assert [str(run) for run in runs] == [f"{method}/seed{seed}" for method in methods for seed in (3, 4)]
-    files = pages.page_files(study, "mine", "tea")
+    files = pages.page_files(Task(study, "mine", "tea"))
     assert len(files) == len(set(files)) == 3 + 6 * 7 + 2 + 2
     assert "results/models/rgwot@alpha=0.5/mine/tea/seed4/history.csv" in files
     # One seed of what has embeddings is looked at in detail.
@@ -54,10 +54,10 @@ def test_a_page_asks_for_every_method_and_seed(own: Callable[..., Study]) -> Non
 
 def test_without_annotation_there_is_nothing_to_score_or_compare(own: Callable[..., Study]) -> None:
     study = own(False)
-    assert {run.method for run in pages.page_runs(study, "mine", "tea")} == {"rgwot-plus", "whitened"}
-    assert not [file for file in pages.page_files(study, "mine", "tea") if "/scores/" in file]
+    assert {run.method for run in pages.page_runs(Task(study, "mine", "tea"))} == {"rgwot-plus", "whitened"}
+    assert not [file for file in pages.page_files(Task(study, "mine", "tea")) if "/scores/" in file]
     with pytest.raises(RgwotError, match="mine/tea: the page has nothing to show, because no video is annotated"):
-        pages.page_runs(own(False, methods=["none/random"]), "mine", "tea")
+        pages.page_runs(Task(own(False, methods=["none/random"]), "mine", "tea"))
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_a_page_begins_with_what_annotated_videos_taught(
     for name in annotated:
         (tmp_path / f"videos/tea/{name}.csv").touch()
     study = own(False, methods=methods)
-    assert [str(run) for run in pages.page_runs(study, "mine", "tea")] == shown
-    scored = [file for file in pages.page_files(study, "mine", "tea") if "/scores/" in file]
+    assert [str(run) for run in pages.page_runs(Task(study, "mine", "tea"))] == shown
+    scored = [file for file in pages.page_files(Task(study, "mine", "tea")) if "/scores/" in file]
     assert len(scored) == (2 if annotated else 0)
     assert not any("labelled" in file for file in scored)
 
@@ -102,18 +102,18 @@ def test_marks_teach_and_are_not_scored(own: Callable[..., Study], tmp_path: Pat
         (tmp_path / f"videos/tea/{name}.csv").write_text("time_s,label\n1,pour\n2,stir\n")
     study = own(False, methods=["raw/kmeans"])
     first = ["raw/labelled/seed3", "raw/kmeans/seed3"]
-    assert [str(run) for run in pages.page_runs(study, "mine", "tea")][:2] == first
-    assert jobs.teachers(study, "mine", "tea", "raw", "labelled") == 2
-    assert jobs.settings_behind(study, "mine", "tea", "raw", "kmeans@K=gt+1")["decode"]["K"] == 3
-    assert not [file for file in pages.page_files(study, "mine", "tea") if "/scores/" in file]
+    assert [str(run) for run in pages.page_runs(Task(study, "mine", "tea"))][:2] == first
+    assert jobs.teachers(Task(study, "mine", "tea"), "raw", "labelled") == 2
+    assert jobs.settings_behind(Task(study, "mine", "tea"), "raw", "kmeans@K=gt+1")["decode"]["K"] == 3
+    assert not [file for file in pages.page_files(Task(study, "mine", "tea")) if "/scores/" in file]
     with pytest.raises(RgwotError, match="mine/tea: annotations are marks or label videos in part, so nothing can be"):
-        jobs.scoring(study, "mine", "tea", "raw", "kmeans")
+        jobs.scoring(Task(study, "mine", "tea"), "raw", "kmeans")
     # Marks in every video leave something to learn, and segments in every video do not.
     (tmp_path / "videos/tea/c.csv").write_text("time_s,label\n1,pour\n")
-    assert str(pages.page_runs(own(False, methods=["raw/kmeans"]), "mine", "tea")[0]) == first[0]
+    assert str(pages.page_runs(Task(own(False, methods=["raw/kmeans"]), "mine", "tea"))[0]) == first[0]
     for name in "abc":
         (tmp_path / f"videos/tea/{name}.csv").write_text("start_s,end_s,label\n1,2,pour\n")
-    assert str(pages.page_runs(own(False, methods=["raw/kmeans"]), "mine", "tea")[0]) == first[1]
+    assert str(pages.page_runs(Task(own(False, methods=["raw/kmeans"]), "mine", "tea"))[0]) == first[1]
 
 
 def test_no_setting_of_another_block_teaches_a_decoder(own: Callable[..., Study]) -> None:
@@ -121,11 +121,11 @@ def test_no_setting_of_another_block_teaches_a_decoder(own: Callable[..., Study]
     content = {"datasets": {"mine": {"layout": "folder", "root": "videos"}}, "labelled": {"n": 2, "extra": 1}}
     study = Study.of(content)
     for decoder in ("consensus", "graphcut", "kmeans"):
-        assert jobs.teaching(study, "mine", "tea", "rgwot-plus", decoder) == []
-        assert "labelled" not in jobs.settings_behind(study, "mine", "tea", "rgwot-plus", decoder)
-    assert jobs.teachers(study, "mine", "tea", "rgwot-plus", "labelled") == 2
-    assert jobs.scored(study, "mine", "tea", "rgwot-plus", "labelled")
-    assert not jobs.scored(study, "mine", "tea", "rgwot-plus", "labelled@n=all")
+        assert jobs.teaching(Task(study, "mine", "tea"), "rgwot-plus", decoder) == []
+        assert "labelled" not in jobs.settings_behind(Task(study, "mine", "tea"), "rgwot-plus", decoder)
+    assert jobs.teachers(Task(study, "mine", "tea"), "rgwot-plus", "labelled") == 2
+    assert jobs.scored(Task(study, "mine", "tea"), "rgwot-plus", "labelled")
+    assert not jobs.scored(Task(study, "mine", "tea"), "rgwot-plus", "labelled@n=all")
     assert study.experiments.decoder("labelled@n=2", "rgwot-plus") == "labelled"
 
 
@@ -135,8 +135,8 @@ def test_a_page_depends_on_what_is_asked_for_and_not_on_what_lies_around(
     study = own(True, methods=["raw/kmeans"])
 
     def asked() -> object:
-        files, listed = pages.page_files(study, "mine", "tea"), pages.index_pages(study)
-        return files, listed, pages.page_runs(study, "mine", "tea")
+        files, listed = pages.page_files(Task(study, "mine", "tea")), pages.index_pages(study)
+        return files, listed, pages.page_runs(Task(study, "mine", "tea"))
 
     before = asked()
     for file in (
@@ -148,7 +148,7 @@ def test_a_page_depends_on_what_is_asked_for_and_not_on_what_lies_around(
         (tmp_path / "results" / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "results" / file).touch()
     assert asked() == before
-    assert list(map(str, pages.page_runs(study, "mine", "tea"))) == ["raw/kmeans/seed3", "raw/kmeans/seed4"]
+    assert list(map(str, pages.page_runs(Task(study, "mine", "tea")))) == ["raw/kmeans/seed3", "raw/kmeans/seed4"]
 
 
 FIRST = ("rgwot-plus/consensus", "whitened/meanfield")
@@ -157,34 +157,34 @@ FIRST = ("rgwot-plus/consensus", "whitened/meanfield")
 def test_the_page_and_the_default_target_train_nothing_unless_they_are_told_to(own: Callable[..., Study]) -> None:
     for annotated in (False, True):
         study = own(annotated)
-        files = pages.page_files(study, "mine", "tea")
+        files = pages.page_files(Task(study, "mine", "tea"))
         assert not [file for file in files if file.startswith("results/models") or "/rgwot/" in file]
         # Without annotation there are no trivial answers to compare with.
-        assert {str(run).rpartition("/")[0] for run in pages.page_runs(study, "mine", "tea")} == {
+        assert {str(run).rpartition("/")[0] for run in pages.page_runs(Task(study, "mine", "tea"))} == {
             *FIRST, *(("none/one_label", "none/uniform", "none/random") if annotated else ())
         }  # fmt: skip
         tables = ("segments.csv", "order.csv", "procedures.csv", "procedure.json", "deviations.csv")
         wanted = [f"results/keysteps/{one}/mine/tea/seed3/{table}" for one in FIRST for table in tables]
         assert pages.key_step_tables(study) == wanted
     study = own(True, methods=["raw/kmeans", "rgwot/graphcut"])
-    assert "results/models/rgwot/mine/tea/seed4/history.csv" in pages.page_files(study, "mine", "tea")
+    assert "results/models/rgwot/mine/tea/seed4/history.csv" in pages.page_files(Task(study, "mine", "tea"))
     assert "results/keysteps/rgwot/graphcut/mine/tea/seed3/order.csv" in pages.key_step_tables(study)
 
 
 def test_a_dataset_may_have_results_of_its_own_on_its_pages(own: Callable[..., Study]) -> None:
     study = own(True, ["rgwot/graphcut", "none/uniform"])
-    assert [str(run) for run in pages.page_runs(study, "mine", "tea")] == [
+    assert [str(run) for run in pages.page_runs(Task(study, "mine", "tea"))] == [
         f"{one}/seed{seed}" for one in ("rgwot/graphcut", "none/uniform") for seed in (3, 4)
     ]
     # They are made for the page alone.
     assert not [file for file in pages.key_step_tables(study) if "/rgwot/" in file]
     with pytest.raises(RgwotError, match=r"datasets.mine.page_methods: 'rgwto/graphcut'.*did you mean"):
-        pages.page_runs(own(True, ["rgwto/graphcut"]), "mine", "tea")
+        pages.page_runs(Task(own(True, ["rgwto/graphcut"]), "mine", "tea"))
 
 
 def test_bars_are_of_the_results_on_the_page_that_look_at_the_videos(own: Callable[..., Study]) -> None:
     study = own(True)
-    assert pages.bars(study, "mine", "tea", 0) == [
+    assert pages.bars(Task(study, "mine", "tea"), 0) == [
         f"results/keysteps/{one}/mine/tea/seed0/segments.csv" for one in FIRST
     ]
 
@@ -192,12 +192,12 @@ def test_bars_are_of_the_results_on_the_page_that_look_at_the_videos(own: Callab
 def test_a_true_task_graph_becomes_an_input_of_the_scores_once_it_is_there(
     own: Callable[..., Study], tmp_path: Path
 ) -> None:
-    own(True)
-    assert jobs.graph_there("mine", "tea") == []
+    task = Task(own(True), "mine", "tea")
+    assert jobs.graph_there(task) == []
     path = tmp_path / "graphs/mine/tea.csv"
     path.parent.mkdir(parents=True)
     path.write_text("key_step,needs\n2,1\n")
-    assert jobs.graph_there("mine", "tea") == ["graphs/mine/tea.csv"]
+    assert jobs.graph_there(task) == ["graphs/mine/tea.csv"]
 
 
 def test_only_the_annotated_source_reads_annotations() -> None:
@@ -207,12 +207,14 @@ def test_only_the_annotated_source_reads_annotations() -> None:
 
 def test_names_become_an_input_once_they_are_there(own: Callable[..., Study], tmp_path: Path) -> None:
     study = own(True, names="my names")
-    before = pages.page_files(study, "mine", "tea")
+    before = pages.page_files(Task(study, "mine", "tea"))
     path = tmp_path / "my names/mine/tea.yaml"
     path.parent.mkdir(parents=True)
     path.touch()
-    assert [file for file in pages.page_files(study, "mine", "tea") if file not in before] == ["my names/mine/tea.yaml"]
-    assert pages.names_file(study, "mine", "tea") == "my names/mine/tea.yaml"
+    assert [file for file in pages.page_files(Task(study, "mine", "tea")) if file not in before] == [
+        "my names/mine/tea.yaml"
+    ]
+    assert pages.names_file(Task(study, "mine", "tea")) == "my names/mine/tea.yaml"
 
 
 @pytest.mark.parametrize(
@@ -227,7 +229,7 @@ def test_names_become_an_input_once_they_are_there(own: Callable[..., Study], tm
 )
 def test_a_mistake_is_told_in_one_line(own: Callable[..., Study], page: dict[str, object], words: list[str]) -> None:
     with pytest.raises(RgwotError) as told:
-        pages.page_runs(own(True, **page), "mine", "tea")
+        pages.page_runs(Task(own(True, **page), "mine", "tea"))
     assert all(word in str(told.value) for word in words), str(told.value)
 
 

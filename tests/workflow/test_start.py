@@ -93,9 +93,10 @@ def test_hours_of_training_are_told_before_the_first_job(tmp_path: Path) -> None
     for name in "ab":
         (tmp_path / f"videos/tea/{name}.mp4").touch()
     (tmp_path / "config.yaml").write_text(
-        "device: cpu\ndatasets: {mine: {layout: folder, root: videos}}\nfeatures: {weights: random}\n"
+        "device: cpu\nseeds: [0]\ndatasets: {mine: {layout: folder, root: videos}}\nfeatures: {weights: random}\n"
+        "page: {datasets: [mine], methods: [rgwot/graphcut]}\n"
     )
-    said = rgwot(tmp_path, "run", "--cores", "1", "results/models/rgwot/mine/tea/seed0/model.pt")
+    said = rgwot(tmp_path, "run", "--cores", "1", "first")
     note, job = (said.text.index(words) for words in ("1 trainings take about 6 hours", "extract: mine/tea"))
     assert note < job
 

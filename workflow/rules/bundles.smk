@@ -3,11 +3,16 @@
 
 rule bundle:
     input:
-        unpack(bundled_files),
-        **result("segments", "procedure", "diagnostics", "index", "embeddings"),
-        annotations=of_result(jobs.teaching),
+        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
+        procedure="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedure.json",
+        diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
+        index="results/features/{dataset}/{task}/index.csv",
+        embeddings="results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
+        model=asked(pages.model_behind),
+        names=asked(pages.names_there),
+        annotations=asked(jobs.teaching),
     output:
-        paths.BUNDLE,
+        "results/bundles/{method}/{decoder}/{dataset}/{task}/seed{seed}.rgwot",
     log:
         "results/logs/bundle/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     conda:
@@ -15,8 +20,8 @@ rule bundle:
     resources:
         **doubled(mem_mb=4000, runtime=60),
     params:
-        settings=settings_behind,
-        sources=stamped(of_task(pages.names_there)),
+        settings=asked(jobs.settings_behind),
+        sources=stamped(pages.names_there),
     message:
         "bundle: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

@@ -4,7 +4,7 @@
 # The pages of all tasks of page.datasets.
 rule first:
     input:
-        one_line_errors(lambda w: pages.index_pages(STUDY)),
+        asked(pages.index_pages),
     message:
         "first: the pages of all tasks are there"
 
@@ -20,6 +20,6 @@ rule demo:
 
 rule paper:
     input:
-        one_line_errors(lambda w: targets.paper_files(STUDY)),
+        asked(targets.paper_files),
     message:
         "paper: tables and figures are there"

@@ -3,11 +3,15 @@
 
 rule evaluate:
     input:
-        **result("segments", "procedure", "deviations", "diagnostics", "manifest"),
-        graph=lambda w: jobs.graph_there(w.dataset, w.task),
-        annotations=of_result(jobs.scoring),
+        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
+        procedure="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedure.json",
+        deviations="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/deviations.csv",
+        diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
+        manifest="results/manifest/{dataset}/{task}.csv",
+        graph=asked(jobs.graph_there),
+        annotations=asked(jobs.scoring),
     output:
-        paths.SCORES,
+        "results/scores/{method}/{decoder}/{dataset}/{task}/seed{seed}.csv",
     log:
         "results/logs/evaluate/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     conda:
@@ -15,9 +19,9 @@ rule evaluate:
     resources:
         **doubled(mem_mb=2000, runtime=30),
     params:
-        key_steps=of_task(datasets.known_K),
-        sources=stamped(lambda w: jobs.graph_there(w.dataset, w.task)),
-        settings=settings_of_scoring,
+        key_steps=asked(datasets.known_K),
+        sources=stamped(jobs.graph_there),
+        settings=asked(jobs.settings_of_scoring),
     message:
         "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

@@ -3,10 +3,10 @@
 
 rule manifest:
     input:
-        one_line_errors(lambda w: datasets.without_broken_links(datasets.files(STUDY, w.dataset, w.task))),
+        asked(lambda task: datasets.without_broken_links(datasets.files(task))),
     output:
-        manifest=paths.MANIFEST,
-        annotations=paths.ANNOTATIONS,
+        manifest="results/manifest/{dataset}/{task}.csv",
+        annotations="results/annotations/{dataset}/{task}.csv",
     log:
         "results/logs/manifest/{dataset}/{task}.log",
     conda:
@@ -14,8 +14,8 @@ rule manifest:
     resources:
         **doubled(mem_mb=1000, runtime=60),
     params:
-        entry=of_dataset(datasets.manifest_entry),
-        sources=stamped(of_task(datasets.files)),
+        entry=asked(datasets.manifest_entry),
+        sources=stamped(datasets.files),
     message:
         "manifest: probing the videos of {wildcards.dataset}/{wildcards.task}"
     script:
@@ -26,9 +26,9 @@ rule manifest:
 # the same source and settings are kept, and a batch that was killed resumes at its first unfinished video.
 rule extract:
     input:
-        batch(jobs.extraction_files),
+        own_batch(jobs.extraction_files),
     output:
-        paths.INDEX_PART,
+        "results/features/{dataset}/{task}/index.{part}.csv",
     log:
         "results/logs/extract/{dataset}/{task}/{part}.log",
     wildcard_constraints:
@@ -38,9 +38,9 @@ rule extract:
     resources:
         **doubled(mem_mb=2500, runtime=120, gpu=GPUS),
     params:
-        videos=batch(datasets.video_paths),
-        sources=stamped(batch(jobs.extraction_files)),
-        settings=of_task(jobs.feature_settings),
+        videos=asked(datasets.video_paths),
+        sources=stamped(jobs.extraction_files),
+        settings=asked(jobs.feature_settings),
     message:
         "extract: {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
     script:
@@ -50,23 +50,23 @@ rule extract:
 # The same for one video, requested by the path of its store.
 use rule extract as extract_video with:
     input:
-        lone(jobs.extraction_files),
+        asked(jobs.extraction_files),
     output:
-        directory(paths.FEATURES),
+        directory("results/features/{dataset}/{task}/{video}.zarr"),
     log:
         "results/logs/extract_video/{dataset}/{task}/{video}.log",
     params:
-        videos=lone(datasets.video_paths),
-        sources=stamped(lone(jobs.extraction_files)),
+        videos=asked(datasets.video_paths),
+        sources=stamped(jobs.extraction_files),
     message:
         "extract: {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
 
 
 rule import_features:
     input:
-        batch(datasets.import_files),
+        own_batch(datasets.import_files),
     output:
-        paths.INDEX_PART,
+        "results/features/{dataset}/{task}/index.{part}.csv",
     log:
         "results/logs/import_features/{dataset}/{task}/{part}.log",
     wildcard_constraints:
@@ -76,9 +76,9 @@ rule import_features:
     resources:
         **doubled(mem_mb=2500, runtime=60),
     params:
-        videos=batch(datasets.import_paths),
-        sources=stamped(batch(datasets.import_files)),
-        settings=of_dataset(datasets.import_settings),
+        videos=asked(datasets.import_paths),
+        sources=stamped(datasets.import_files),
+        settings=asked(datasets.import_settings),
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
     script:
@@ -87,23 +87,23 @@ rule import_features:
 
 use rule import_features as import_video with:
     input:
-        lone(datasets.import_files),
+        asked(datasets.import_files),
     output:
-        directory(paths.FEATURES),
+        directory("results/features/{dataset}/{task}/{video}.zarr"),
     log:
         "results/logs/import_video/{dataset}/{task}/{video}.log",
     params:
-        videos=lone(datasets.import_paths),
-        sources=stamped(lone(datasets.import_files)),
+        videos=asked(datasets.import_paths),
+        sources=stamped(datasets.import_files),
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}/{wildcards.video}"
 
 
 rule index:
     input:
-        of_task(datasets.index_input),
+        asked(datasets.index_input),
     output:
-        paths.INDEX,
+        "results/features/{dataset}/{task}/index.csv",
     log:
         "results/logs/index/{dataset}/{task}.log",
     conda:
@@ -113,8 +113,8 @@ rule index:
     params:
         # The params of the batches: after a failed batch, Snakemake does not run it only because its part is missing, so
         # that a change of these must make the index outdated.
-        videos=one_line_errors(lambda w: [*datasets.videos(STUDY, w.dataset, w.task)]),
-        made=of_task(jobs.feature_settings),
+        videos=asked(lambda task: [*datasets.videos(task)]),
+        made=asked(jobs.feature_settings),
     message:
         "index: features of {wildcards.dataset}/{wildcards.task}"
     script:

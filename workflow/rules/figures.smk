@@ -1,14 +1,17 @@
 # Figures, as vector and as picture.
-SEEDED = labels("dataset", "task", "seed")
+SEEDED = {**OF_TASK, "seed": "{seed}"}
+OF_GROUPS = {**OF_RUN, "column": "{column}"}
 
 
 rule segment_bars:
     input:
-        **result("manifest", "annotations"),
-        segments=one_line_errors(lambda w: pages.bars(STUDY, w.dataset, w.task, int(w.seed))),
-        names=of_task(pages.names_there),
+        manifest="results/manifest/{dataset}/{task}.csv",
+        annotations="results/annotations/{dataset}/{task}.csv",
+        segments=asked(pages.bars),
+        names=asked(pages.names_there),
     output:
-        **forms(paths.SEGMENT_BARS, "segments", SEEDED),
+        vector=listed("results/figures/segments/{dataset}/{task}/seed{seed}.pdf", "segments", SEEDED),
+        picture="results/figures/segments/{dataset}/{task}/seed{seed}.png",
     log:
         "results/logs/segment_bars/{dataset}/{task}/seed{seed}.log",
     localrule: True
@@ -17,7 +20,7 @@ rule segment_bars:
     resources:
         **doubled(mem_mb=2000, runtime=30),
     params:
-        sources=stamped(of_task(pages.names_there)),
+        sources=stamped(pages.names_there),
     message:
         "figure: key steps over time, {wildcards.dataset}/{wildcards.task}"
     script:
@@ -26,10 +29,22 @@ rule segment_bars:
 
 rule compare_groups:
     input:
-        unpack(compared_files),
+        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
+        deviations="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/deviations.csv",
+        names=asked(pages.names_there),
+        videos=asked(datasets.groups_file),
     output:
-        **forms(paths.beside(paths.GROUPS, ".pdf"), "groups", group_labels("vector")),
-        table=listed(paths.GROUPS, "groups", group_labels("table")),
+        vector=listed(
+            "results/groups/{column}/{method}/{decoder}/{dataset}/{task}/seed{seed}.pdf",
+            "groups",
+            {**OF_GROUPS, "form": "vector"},
+        ),
+        picture="results/groups/{column}/{method}/{decoder}/{dataset}/{task}/seed{seed}.png",
+        table=listed(
+            "results/groups/{column}/{method}/{decoder}/{dataset}/{task}/seed{seed}.csv",
+            "groups",
+            {**OF_GROUPS, "form": "table"},
+        ),
     log:
         "results/logs/compare_groups/{column}/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     localrule: True
@@ -38,20 +53,27 @@ rule compare_groups:
     resources:
         **doubled(mem_mb=2000, runtime=30),
     params:
-        sources=stamped(compared_files),
+        sources=stamped(pages.names_there, datasets.groups_file),
     message:
         "groups: {wildcards.column} in {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}"
     script:
         "../scripts/compare_groups.py"
 
 
-# A change of its content makes a figure outdated; a change of its caption does not.
 rule figure:
     input:
-        one_line_errors(lambda w: targets.figure_files(STUDY, w.figure)),
+        asked(lambda study, figure: targets.figure_files(study, figure)),
     output:
-        vector=listed(paths.FIGURE, "figure", figure_labels("vector")),
-        picture=listed(paths.beside(paths.FIGURE, ".png"), "figure", figure_labels("picture")),
+        vector=listed(
+            "results/figures/{figure}.pdf",
+            "figure",
+            asked(lambda study, figure: targets.figure_labels(study, figure, "vector")),
+        ),
+        picture=listed(
+            "results/figures/{figure}.png",
+            "figure",
+            asked(lambda study, figure: targets.figure_labels(study, figure, "picture")),
+        ),
     log:
         "results/logs/figure/{figure}.log",
     conda:
@@ -59,8 +81,8 @@ rule figure:
     resources:
         **doubled(mem_mb=3000, runtime=60),
     params:
-        content=one_line_errors(lambda w: targets.figure_content(STUDY, w.figure)),
-        caption=untracked(one_line_errors(lambda w: targets.figure_caption(STUDY, w.figure))),
+        content=asked(lambda study, figure: targets.figure_content(study, figure)),
+        caption=asked(lambda study, figure: targets.figure_caption(study, figure)),
     message:
         "figure: {wildcards.figure}"
     script:
@@ -70,11 +92,15 @@ rule figure:
 # Both figures of a trained result follow from its embeddings and the settings of its training.
 rule embedding_figure:
     input:
-        **result("manifest"),
-        embeddings=trained_embeddings,
+        manifest="results/manifest/{dataset}/{task}.csv",
+        embeddings=checked(
+            "results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
+            refusals.check_trained,
+            refusals.check_result,
+        ),
     output:
-        picture=paths.EMBEDDING_FIGURE,
-        vector=paths.beside(paths.EMBEDDING_FIGURE, ".pdf"),
+        picture="results/figures/embedding/{method}/{dataset}/{task}/seed{seed}.png",
+        vector="results/figures/embedding/{method}/{dataset}/{task}/seed{seed}.pdf",
     log:
         "results/logs/embedding_figure/{method}/{dataset}/{task}/seed{seed}.log",
     conda:
@@ -82,7 +108,7 @@ rule embedding_figure:
     resources:
         **doubled(mem_mb=3000, runtime=60),
     params:
-        settings=settings_behind,
+        settings=asked(jobs.settings_behind),
     message:
         "figure: embedding by {wildcards.method} of {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:
@@ -91,11 +117,16 @@ rule embedding_figure:
 
 rule plan_figure:
     input:
-        **result("manifest", "annotations"),
-        embeddings=trained_embeddings,
+        manifest="results/manifest/{dataset}/{task}.csv",
+        annotations="results/annotations/{dataset}/{task}.csv",
+        embeddings=checked(
+            "results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
+            refusals.check_trained,
+            refusals.check_result,
+        ),
     output:
-        picture=paths.PLAN_FIGURE,
-        vector=paths.beside(paths.PLAN_FIGURE, ".pdf"),
+        picture="results/figures/plan/{method}/{dataset}/{task}/seed{seed}.png",
+        vector="results/figures/plan/{method}/{dataset}/{task}/seed{seed}.pdf",
     log:
         "results/logs/plan_figure/{method}/{dataset}/{task}/seed{seed}.log",
     conda:
@@ -103,7 +134,7 @@ rule plan_figure:
     resources:
         **doubled(mem_mb=3000, runtime=60),
     params:
-        settings=settings_behind,
+        settings=asked(jobs.settings_behind),
     message:
         "figure: transport plan by {wildcards.method} of {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

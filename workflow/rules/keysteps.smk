@@ -4,9 +4,19 @@
 # `alone`: videos are also clustered one by one if the task is annotated, because only scores use these key steps.
 rule decode:
     input:
-        unpack(decoded_from),
+        embeddings=checked(
+            "results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
+            refusals.check_result,
+            unless_forced=[refusals.check_unedited],
+        ),
+        annotations=asked(jobs.teaching),
     output:
-        **result(),
+        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
+        order="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/order.csv",
+        procedures="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedures.csv",
+        procedure="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedure.json",
+        deviations="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/deviations.csv",
+        diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
     log:
         "results/logs/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
@@ -16,10 +26,10 @@ rule decode:
     resources:
         **doubled(mem_mb=4000, runtime=120),
     params:
-        settings=settings_behind,
-        alone=of_task(datasets.annotated),
-        expected=expected_by,
-        sources=stamped(expected_by),
+        settings=asked(jobs.settings_behind),
+        alone=asked(datasets.annotated),
+        expected=asked(pages.expected_by),
+        sources=stamped(pages.expected_by),
     message:
         "decode: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:
@@ -28,10 +38,17 @@ rule decode:
 
 rule decode_trivial:
     input:
-        annotations=branch(lambda w: jobs.reads_annotations(w.decoder), then=paths.ANNOTATIONS),
-        manifest=lambda w: unedited(w, paths.MANIFEST),
+        annotations=branch(lambda w: jobs.reads_annotations(w.decoder), then="results/annotations/{dataset}/{task}.csv"),
+        manifest=checked(
+            "results/manifest/{dataset}/{task}.csv", refusals.check_result, unless_forced=[refusals.check_unedited]
+        ),
     output:
-        **result(),
+        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
+        order="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/order.csv",
+        procedures="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedures.csv",
+        procedure="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/procedure.json",
+        deviations="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/deviations.csv",
+        diagnostics="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/diagnostics.json",
     log:
         "results/logs/decode/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
@@ -41,7 +58,7 @@ rule decode_trivial:
     resources:
         **doubled(mem_mb=1000, runtime=30),
     params:
-        settings=settings_behind,
+        settings=asked(jobs.settings_behind),
     message:
         "decode: {wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

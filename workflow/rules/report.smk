@@ -1,14 +1,14 @@
 # Pages to look at what was found: pictures of the videos, views of single results, a page per task, and their list.
-LIST = labels(dataset="all", task="all", what="list of pages")
+LIST = {"dataset": "all", "task": "all", "what": "list of pages"}
 
 
 rule strips:
     input:
         # Not `ancient`: if the manifest is made again, Snakemake would not notice that a video has changed.
-        manifest=paths.MANIFEST,
-        videos=of_task(datasets.footage_of),
+        manifest="results/manifest/{dataset}/{task}.csv",
+        videos=asked(datasets.footage_of),
     output:
-        directory(paths.STRIPS),
+        directory("results/strips/{dataset}/{task}"),
     log:
         "results/logs/strips/{dataset}/{task}.log",
     conda:
@@ -16,8 +16,8 @@ rule strips:
     resources:
         **doubled(mem_mb=2000, runtime=120),
     params:
-        root=one_line_errors(lambda w: STUDY.config.root_of(w.dataset)),
-        sources=stamped(of_task(datasets.footage_of)),
+        root=asked(lambda task: task.root),
+        sources=stamped(datasets.footage_of),
     message:
         "strips: pictures of the videos of {wildcards.dataset}/{wildcards.task}"
     script:
@@ -26,11 +26,12 @@ rule strips:
 
 rule view:
     input:
-        **result("embeddings", "segments"),
-        manifest=ancient(paths.MANIFEST),
-        videos=of_task(datasets.footage_of),
+        embeddings="results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
+        segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
+        manifest=ancient("results/manifest/{dataset}/{task}.csv"),
+        videos=asked(datasets.footage_of),
     output:
-        paths.VIEW,
+        "results/views/{method}/{decoder}/{dataset}/{task}/seed{seed}.json",
     log:
         "results/logs/view/{method}/{decoder}/{dataset}/{task}/seed{seed}.log",
     conda:
@@ -38,8 +39,8 @@ rule view:
     resources:
         **doubled(mem_mb=4000, runtime=120),
     params:
-        sources=stamped(of_task(datasets.footage_of)),
-        settings=settings_behind,
+        sources=stamped(datasets.footage_of),
+        settings=asked(jobs.settings_behind),
     message:
         "view: typical frames and tree of {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:
@@ -48,10 +49,10 @@ rule view:
 
 rule page:
     input:
-        page_files,
+        asked(pages.page_files),
     output:
-        page=listed(paths.PAGE, "page", page_labels("page")),
-        procedures=listed(paths.beside(paths.PAGE, ".csv"), "page", page_labels("procedures")),
+        page=listed("results/report/{dataset}/{task}.html", "page", {**OF_TASK, "what": "page"}),
+        procedures=listed("results/report/{dataset}/{task}.csv", "page", {**OF_TASK, "what": "procedures"}),
     log:
         "results/logs/page/{dataset}/{task}.log",
     localrule: True
@@ -60,9 +61,10 @@ rule page:
     resources:
         **doubled(mem_mb=3000, runtime=30),
     params:
-        **each(of_task, names=pages.names_file, shown=pages.page_shown),
-        sources=stamped(of_task(pages.told_by_people)),
-        root=one_line_errors(lambda w: STUDY.config.root_of(w.dataset)),
+        names=asked(pages.names_file),
+        shown=asked(pages.page_shown),
+        sources=stamped(pages.told_by_people),
+        root=asked(lambda task: task.root),
     message:
         "page: {wildcards.dataset}/{wildcards.task}"
     script:
@@ -71,9 +73,9 @@ rule page:
 
 rule page_index:
     input:
-        one_line_errors(lambda w: pages.index_pages(STUDY)),
+        asked(pages.index_pages),
     output:
-        listed(paths.PAGES, "index", LIST),
+        listed("results/report/index.html", "index", LIST),
     log:
         "results/logs/page_index/index.log",
     localrule: True

@@ -3,7 +3,7 @@
 
 rule synth:
     output:
-        directory(paths.SYNTHETIC),
+        directory("results/synthetic/{dataset}"),
     log:
         "results/logs/synth/{dataset}.log",
     conda:
@@ -12,7 +12,7 @@ rule synth:
     resources:
         **doubled(mem_mb=1000, runtime=60),
     params:
-        settings=one_line_errors(lambda w: datasets.synth_settings(STUDY, w.dataset).model_dump(exclude_defaults=True)),
+        settings=asked(lambda study, dataset: datasets.synth_settings(study, dataset).model_dump(exclude_defaults=True)),
     message:
         "synth: writing the clips of {wildcards.dataset}"
     script:

@@ -3,7 +3,7 @@
 
 rule table_row:
     input:
-        one_line_errors(lambda w: targets.table(STUDY, w.table).files(STUDY, w.row)),
+        asked(lambda study, table, row: targets.table(study, table).files(study, row)),
     output:
         multiext("results/tables/{table}/{row}", csv=".csv", markdown=".md", latex=".tex"),
     log:
@@ -14,7 +14,7 @@ rule table_row:
     resources:
         **doubled(mem_mb=1000, runtime=30),
     params:
-        content=one_line_errors(lambda w: targets.table(STUDY, w.table).content(STUDY, w.row)),
+        content=asked(lambda study, table, row: targets.table(study, table).content(study, row)),
     message:
         "table: row {wildcards.row} of {wildcards.table}"
     script:
@@ -23,15 +23,17 @@ rule table_row:
 
 use rule table_row as table with:
     input:
-        one_line_errors(lambda w: targets.table(STUDY, w.table).files(STUDY)),
+        asked(lambda study, table: targets.table(study, table).files(study)),
     output:
-        csv=listed("results/tables/{table}.csv", "table", table_labels),
+        csv=listed(
+            "results/tables/{table}.csv", "table", asked(lambda study, table: targets.table_labels(study, table))
+        ),
         markdown="results/tables/{table}.md",
         latex="results/tables/{table}.tex",
     log:
         "results/logs/table/{table}.log",
     params:
-        content=one_line_errors(lambda w: targets.table(STUDY, w.table).content(STUDY)),
-        caption=untracked(one_line_errors(lambda w: targets.table(STUDY, w.table).caption(STUDY))),
+        content=asked(lambda study, table: targets.table(study, table).content(study)),
+        caption=asked(lambda study, table: targets.table(study, table).caption(study)),
     message:
         "table: {wildcards.table}"

@@ -4,20 +4,20 @@
 # Tables of training times read the benchmark. Threads are the same on every machine, because they change rounding.
 rule train:
     input:
-        index=training_files,
+        index=checked("results/features/{dataset}/{task}/index.csv", refusals.check_result, refusals.check_trained),
     output:
         multiext("results/models/{method}/{dataset}/{task}/seed{seed}/", "model.pt", "history.csv", "machine.json"),
     log:
         "results/logs/train/{method}/{dataset}/{task}/seed{seed}.log",
     benchmark:
-        paths.TRAINING_TIME
+        "results/benchmarks/train/{method}/{dataset}/{task}/seed{seed}.tsv"
     conda:
         "../../envs/train.yaml"
-    threads: one_line_errors(lambda w: STUDY.experiments.embedding(w.method, w.dataset).train.threads)
+    threads: asked(lambda study, method, dataset: study.experiments.embedding(method, dataset).train.threads)
     resources:
         **doubled(mem_mb=10000, runtime=720, gpu=GPUS),
     params:
-        settings=settings_behind,
+        settings=asked(jobs.settings_behind),
     message:
         "train: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:
@@ -26,10 +26,10 @@ rule train:
 
 rule embed:
     input:
-        index=known(paths.INDEX),
-        model=paths.MODEL,
+        index=checked("results/features/{dataset}/{task}/index.csv", refusals.check_result),
+        model="results/models/{method}/{dataset}/{task}/seed{seed}/model.pt",
     output:
-        directory(paths.EMBEDDINGS),
+        directory("results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr"),
     log:
         "results/logs/embed/{method}/{dataset}/{task}/seed{seed}.log",
     wildcard_constraints:
@@ -39,7 +39,7 @@ rule embed:
     resources:
         **doubled(mem_mb=4000, runtime=60, gpu=GPUS),
     params:
-        settings=settings_behind,
+        settings=asked(jobs.settings_behind),
     message:
         "embed: {wildcards.method} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:
@@ -48,7 +48,7 @@ rule embed:
 
 use rule embed as embed_without_encoder with:
     input:
-        index=known(paths.INDEX),
+        index=checked("results/features/{dataset}/{task}/index.csv", refusals.check_result),
     wildcard_constraints:
         method=OTHERWISE_EMBEDDED,
     resources:

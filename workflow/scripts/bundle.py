@@ -14,7 +14,7 @@ with stage(snakemake, "bundle") as job:
         index_csv=Path(files.index),
         embeddings_zarr=Path(files.embeddings),
         segments_csv=Path(files.segments),
-        model_path=Path(files.model) if files.model else None,
+        model_path=Path(files.model[0]) if files.model else None,
         run=Run(w.method, w.decoder, job.seed),
         dataset=w.dataset,
         task=w.task,

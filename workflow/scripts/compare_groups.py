@@ -6,7 +6,7 @@ from pathlib import Path
 from rgwot.study.script import stage
 
 with stage(snakemake, "compare-groups"):
-    from rgwot.reporting.compare import write_groups
+    from rgwot.reporting.figures.groups import write_groups
 
     files, w = snakemake.input, snakemake.wildcards
     title = f"{w.dataset}/{w.task}: {w.method}/{w.decoder}, seed {w.seed}"

@@ -5,10 +5,10 @@ from pathlib import Path
 from rgwot.study.script import stage
 
 with stage(snakemake, "plot"):
+    from rgwot.names import names_in
     from rgwot.records import read_annotations, read_manifest, read_segments
     from rgwot.reporting.figures.segments import segment_bars
     from rgwot.reporting.figures.style import save
-    from rgwot.reporting.names import names_in
 
     files, w = snakemake.input, snakemake.wildcards
     names = files.names[0] if files.names else None

@@ -21,13 +21,13 @@ from rgwot import paths
 from rgwot.columns import COUNTS, SHOWS
 from rgwot.datasets.annotation_formats import BACKGROUND_LABEL
 from rgwot.datasets.names import stem_of
+from rgwot.names import as_named
 from rgwot.paths import Tree
 from rgwot.procedure import Deviation, recordings_from_segments
 from rgwot.procedure.facts import DeviationFacts, deviation_facts
 from rgwot.procedure.known import told
 from rgwot.records import read_annotations, read_diagnostics, read_manifest
 from rgwot.reporting.named import read_named
-from rgwot.reporting.names import as_named
 from rgwot.runtime.errors import RgwotError, extras, nearest
 from rgwot.runtime.files import contents
 from rgwot.runtime.provenance import own_folder
@@ -235,7 +235,7 @@ def videos_of(
         The videos, with the columns ``video``, ``path``, ``duration_s``, ``fps``, ``width``, ``height`` and, where it
         is not 0, ``start_s`` of a manifest. If None, the lengths of the videos are taken from their segments.
     names
-        Names of key steps (`rgwot.reporting.names.as_named`).
+        Names of key steps (`rgwot.names.as_named`).
     root
         Folder to which the paths are relative.
     background
@@ -249,7 +249,8 @@ def videos_of(
         media = media.assign(fps=math.nan, width=0, height=0)
     called = names or {}
     segments = as_named(segments, called)
-    facts = deviation_facts(deviations, recordings_from_segments(segments, every=True), annotated)
+    recordings = [*recordings_from_segments(segments), *recordings_from_segments(segments, every=True)]
+    facts = deviation_facts(deviations, recordings, annotated)
     segments = segments[segments["key_step"] >= (0 if background else 1)]
     # Features without a video have the size 0 x 0.
     sides = media[["width", "height"]].astype("float64").where(lambda side: side > 0)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from rgwot.runtime.files import write_json, write_text
 
 #: A subtask lasts until the next one begins, so background has to be a subtask, too.
 BACKGROUND_SUBTASK = "background"
+
+Columns: TypeAlias = dict[str, list[Any]]
+"""The subtasks of an episode in the columns that SARM reads: names, times and frames."""
 
 
 def export_lerobot(videos: Sequence[ExportedVideo], folder: Path) -> None:
@@ -66,7 +69,7 @@ def export_lerobot(videos: Sequence[ExportedVideo], folder: Path) -> None:
     write_json(_proportions(sparse), folder / "meta/temporal_proportions_sparse.json")
 
 
-def _sparse(segments: Sequence[LabelledSegment], fps: Fraction, length: int) -> dict[str, list[Any]]:
+def _sparse(segments: Sequence[LabelledSegment], fps: Fraction, length: int) -> Columns:
     """Return the subtasks of an episode of ``length`` frames in SARM's columns; end frames are exclusive."""
     frames = [(_frame(one.start_s, fps), min(_frame(one.end_s, fps), length), one.label) for one in segments]
     frames = [span for span in frames if span[1] > span[0]]
@@ -84,7 +87,7 @@ def _frame(time_s: float, fps: Fraction) -> int:
     return math.ceil((time_s - 5e-4) * float(fps))
 
 
-def _proportions(sparse: Mapping[int, Mapping[str, list[Any]]]) -> dict[str, float]:
+def _proportions(sparse: Mapping[int, Columns]) -> dict[str, float]:
     """Return the mean share of each subtask in the labelled time of the episodes that have it."""
     shares: dict[str, list[float]] = {}
     for columns in sparse.values():
@@ -98,14 +101,14 @@ def _proportions(sparse: Mapping[int, Mapping[str, list[Any]]]) -> dict[str, flo
     return {name: mean / sum(means.values()) for name, mean in means.items()}
 
 
-def _write_lines(dataset: Dataset, sparse: Mapping[int, Mapping[str, list[Any]]], folder: Path) -> None:
+def _write_lines(dataset: Dataset, sparse: Mapping[int, Columns], folder: Path) -> None:
     """Write the episodes of a version 2 dataset with their subtasks."""
     rows = read_episode_lines(dataset.root)
     lines = [json.dumps({**row, **sparse.get(int(row["episode_index"]), {})}, ensure_ascii=False) for row in rows]
     write_text("\n".join([*lines, ""]), folder / EPISODES)
 
 
-def _write_tables(dataset: Dataset, sparse: Mapping[int, Mapping[str, list[Any]]], folder: Path) -> None:
+def _write_tables(dataset: Dataset, sparse: Mapping[int, Columns], folder: Path) -> None:
     """Write the episode tables of a version 3 dataset with their subtasks."""
     import pyarrow as pa
     from pyarrow import parquet

@@ -19,8 +19,9 @@ from rgwot.columns import readable
 from rgwot.datasets.annotation_formats import DEVIATION, MARKS_TIER, POINT, TIER
 from rgwot.procedure.facts import DeviationFacts
 from rgwot.reporting.export import ExportedVideo, LabelledSegment, key_steps_of
+from rgwot.runtime.csv_files import cell, write_rows
 from rgwot.runtime.errors import optional
-from rgwot.runtime.files import cell, write_rows, write_text
+from rgwot.runtime.files import write_text
 
 
 def clock(ms: int) -> str:
@@ -253,7 +254,7 @@ def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
     Deviations that are not doubtful are point events, too, and comments tell which segments do not count. Marks are
     point events of behaviours of their own, because a behaviour of BORIS has one kind of events. Texts that BORIS may
-    write into tables are guarded against formulas (`rgwot.runtime.files.cell`).
+    write into tables are guarded against formulas (`rgwot.runtime.csv_files.cell`).
     """
     marked = {one.key_step for video in videos for one in video.segments if one.mark}
     kinds = [("State event", key_step, label) for key_step, label in key_steps_of(videos).items()]
@@ -292,7 +293,7 @@ def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
     write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", folder / "project.boris")
 
 
-def _observation(video: ExportedVideo) -> dict[str, Any]:
+def _observation(video: ExportedVideo) -> dict[str, object]:
     media = video.path.as_posix()
     media = media if cell(media) == media else f"./{media}"
     return {
@@ -314,7 +315,7 @@ def _observation(video: ExportedVideo) -> dict[str, Any]:
     }
 
 
-def _events(video: ExportedVideo) -> list[list[Any]]:
+def _events(video: ExportedVideo) -> list[list[object]]:
     """Return starts, stops and points in order of time: time, subject, behaviour, modifiers, comment and frame.
 
     If a stop and a start have the same time, the stop comes first.
@@ -330,7 +331,7 @@ def _events(video: ExportedVideo) -> list[list[Any]]:
     ]
     events = []
     for ms, _, label, comment in sorted(moments):
-        frame: Any = "NA"
+        frame: object = "NA"
         if not math.isnan(video.fps):
             # Frames are numbered from 0, so the last number is one less than the number of frames.
             last = max(0, round((video.duration_s - video.start_s) * video.fps) - 1)

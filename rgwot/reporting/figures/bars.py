@@ -25,7 +25,7 @@ from rgwot.reporting.figures.videos import (
 )
 from rgwot.reporting.tables.table import Place, Row, check_known, once
 from rgwot.study.datasets import known_K
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 
 #: Columns of text beside the bars: their heads, and how far right of the bars each ends, in points.
 HEADS: Mapping[str, Mapping[str, float]] = {
@@ -60,7 +60,8 @@ def step_bars(
     chosen, seeds = tasks_to_draw(study, dataset, tasks, n_tasks), study.config.seeds[:1]
     runs = [runs_to_draw(study, task, rows, seeds, trained=False) for task in chosen]
     shown = tuple(
-        (task, known_K(study, task.dataset, task.task), of_task) for task, of_task in zip(chosen, runs, strict=True)
+        (task, known_K(Task(study, task.dataset, task.task)), of_task)
+        for task, of_task in zip(chosen, runs, strict=True)
     )
     files = [task.at(file) for task in chosen for file in OF_TASK]
     files += [task.at(file, run) for task, _, of_task in shown for _, run in of_task for file in OF_RUN]

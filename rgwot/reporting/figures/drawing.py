@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rgwot.features.settings import FeatureSettings
 from rgwot.reporting.figures.style import Drawn
@@ -30,7 +30,7 @@ class Drawing(NamedTuple):
     """
 
     draw: Callable[..., Drawn]
-    shown: tuple[Any, ...]
+    shown: tuple[object, ...]
     files: tuple[Path, ...]
     caption: str
     about: str
@@ -40,7 +40,7 @@ class Drawing(NamedTuple):
 
 
 def drawing(
-    study: Study, draw: Callable[..., Drawn], shown: tuple[Any, ...], files: Iterable[Path], *, caption: str,
+    study: Study, draw: Callable[..., Drawn], shown: tuple[object, ...], files: Iterable[Path], *, caption: str,
     places: Iterable[Place], notes: Iterable[str], seeds: Sequence[int], protocols: str = "–",
 ) -> Drawing:  # fmt: skip
     """Return a figure of some datasets; ``notes`` describe runs and protocol."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 
+from rgwot.names import match_to_steps
 from rgwot.reporting.figures.style import BACKGROUND_COLOUR, Drawn, sheet, step_legend, step_style, styled
-from rgwot.reporting.names import match_to_steps
 from rgwot.runtime.errors import RgwotError
 
 if TYPE_CHECKING:

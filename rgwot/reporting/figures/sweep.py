@@ -17,7 +17,7 @@ from rgwot.reporting.tables.reported import METRICS, read_reported
 from rgwot.reporting.tables.scores import over_tasks
 from rgwot.reporting.tables.table import Place, Row, canonical, check_known, score_files, tasks_behind
 from rgwot.study.datasets import known_K, videos
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,14 +91,14 @@ def panel(
 
 def annotated_K(study: Study, place: Place) -> int | None:
     """Return the number of annotated key steps if it is known and the same for all tasks."""
-    numbers = {known_K(study, *task) for task in tasks_behind(study, [place])}
+    numbers = {known_K(Task(study, *task)) for task in tasks_behind(study, [place])}
     return numbers.pop() if len(numbers) == 1 else None
 
 
 def score_curve(study: Study, place: Place, rows: Sweepable) -> Curve:
     """Return the files of scores of rows; ``gt`` and ``gt+1`` are left out where K_gt is unknown."""
     behind, K = tasks_behind(study, [place]), annotated_K(study, place)
-    words = {"all": float(max(len(videos(study, *task)) for task in behind))}
+    words = {"all": float(max(len(videos(Task(study, *task))) for task in behind))}
     if K is not None:
         words |= {"gt": float(K), "gt+1": float(K + 1)}
     at: dict[float, Row] = {}

@@ -35,8 +35,8 @@ def pair_teaser(study: Study, dataset: Place, row: Row) -> Drawing:
 
 def _draw(title: str, about: str, shown: Pair) -> Drawn:
     """Draw the three panels from one trained model."""
+    from rgwot.names import match_to_steps
     from rgwot.records import read_segments
-    from rgwot.reporting.names import match_to_steps
 
     pair, labels = shown.read(FRAMES), shown.labels()
     segments = read_segments(shown.task.at(paths.SEGMENTS, shown.run))

@@ -17,7 +17,7 @@ from rgwot.reporting.figures.videos import evenly
 from rgwot.reporting.tables.table import Place
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import tasks, videos
-from rgwot.study.study import Study
+from rgwot.study.study import Study, Task
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
@@ -45,7 +45,7 @@ def feature_tsne(study: Study, panels: Sequence[Place]) -> Drawing:
     for panel in panels:
         names, turn = tasks(study, panel.dataset), n_taken[panel.dataset]
         task = panel.task if panel.task in names else names[turn % len(names)]
-        names_of_videos = list(videos(study, panel.dataset, task))
+        names_of_videos = list(videos(Task(study, panel.dataset, task)))
         if not names_of_videos:
             raise RgwotError(f"{panel.dataset}/{task}: found no video, expected one to draw; see docs/datasets.md")
         video = names_of_videos[turn // len(names) % len(names_of_videos)]

@@ -17,15 +17,15 @@ from rgwot.diagnostics import Diagnostics
 from rgwot.evaluation.metrics import IntArray
 from rgwot.evaluation.protocols import unit
 from rgwot.losses.settings import PROBLEM
+from rgwot.names import STRIDE, partners
 from rgwot.paths import Run, Tree
 from rgwot.reporting.figures.drawing import Drawing, drawing
 from rgwot.reporting.figures.style import Drawn, short
-from rgwot.reporting.names import STRIDE, partners
 from rgwot.reporting.tables.table import Place, Row, canonical
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import known_K, tasks
-from rgwot.study.jobs import check_task
-from rgwot.study.study import Study
+from rgwot.study.refusals import check_task
+from rgwot.study.study import Study, Task
 from rgwot.timing import labels_at, runs
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def runs_to_draw(study: Study, task: Tree, rows: Sequence[Row], seeds: Sequence[
         if not (family.trained if trained else family.name != "none"):
             expected = "trains an encoder" if trained else "has an embedding"
             raise RgwotError(f"run {row.label!r}: found method {family.name!r}, expected one that {expected}")
-        check_task(study, task.dataset, task.task, row.method)
+        check_task(Task(study, task.dataset, task.task), row.method)
         runs += [(row.label, Run(row.method, row.decoder, seed)) for seed in seeds]
     return tuple(runs)
 
@@ -224,7 +224,7 @@ def of_pair(
     runs = runs_to_draw(study, task, [row], [seed], trained=False)
     run = runs[0][1]
     settings = settings_behind(study, run.method, task.dataset)
-    pair = Pair(task, run, settings, known_K(study, task.dataset, task.task))
+    pair = Pair(task, run, settings, known_K(Task(study, task.dataset, task.task)))
     files = [*map(task.at, OF_TASK), *(task.at(file, run) for file in reads)]
     notes = [*told([task], runs), scoring]
     return drawing(study, draw, (pair, *more), files, caption=caption, places=[dataset], notes=notes, seeds=[seed])

@@ -24,6 +24,7 @@ from rgwot.evaluation.protocols import BACKGROUNDS, PROTOCOLS
 from rgwot.keysteps.ordering import first_order, rank_procedures
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.keysteps.warnings import COMPETE, COMPETING, OTHER_SEED, seeds_compete
+from rgwot.names import read_names
 from rgwot.paths import Run, Tree
 from rgwot.procedure.differences import what, with_sureness
 from rgwot.procedure.facts import join_words
@@ -35,20 +36,14 @@ from rgwot.reporting.compare import (
     RATE,
     Answer,
     Comparison,
-    about,
     compare,
     compare_pairs,
-    impossible,
-    note_on_teaching,
     parts,
     read_answer,
-    read_group_table,
-    sizes,
     teaching_videos,
-    unit_of,
 )
 from rgwot.reporting.figures.style import STEP_COLOURS
-from rgwot.reporting.names import read_names
+from rgwot.reporting.groups import about, impossible, note_on_teaching, read_group_table, sizes, unit_of
 from rgwot.reporting.page.data import (
     GroupRow,
     Groups,

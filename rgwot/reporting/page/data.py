@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rgwot.reporting.names import RunNames
+from rgwot.names import RunNames
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,17 @@ import pandas as pd
 from rgwot import paths
 from rgwot.columns import TERMS, readable
 from rgwot.embedding.values import NAMED
+from rgwot.names import named_order
 from rgwot.paths import Run, Tree
 from rgwot.procedure.facts import join_words
 from rgwot.records import read_manifest, read_scores
 from rgwot.reporting.figures.style import DASHES, LINE_COLOURS
-from rgwot.reporting.names import named_order
 from rgwot.reporting.page.content import LEADING_SCORES, gather, link
 from rgwot.reporting.page.data import Curve
 from rgwot.reporting.page.runs import MOST_LINES
 from rgwot.reporting.page.shell import embedded, escaped, filled, script
-from rgwot.runtime.files import write_csv, write_text
+from rgwot.runtime.csv_files import write_csv
+from rgwot.runtime.files import write_text
 
 #: Colour of text in charts.
 _INK = "#222222"
@@ -42,7 +43,7 @@ def write_page(
     """Write the page of a task, and a table of its ranked procedures beside it.
 
     The first run is shown first. The page may be anywhere; its links to the videos below ``root`` are relative to it.
-    The file of names (`rgwot.reporting.names`) need not exist.
+    The file of names (`rgwot.names`) need not exist.
     ``groups`` names the column of groups to show, for runs in which they were compared. If the procedure is that of
     another ``study``, a sentence on it, the page has the names of its videos as the title. The table beside the page
     (``.csv``) has the columns ``method,decoder,seed,rank,order,names,n_videos,share``.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations, groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.ordering import first_order, rank_procedures
 from rgwot.keysteps.reading import edits_sentence, tells_nothing
 from rgwot.keysteps.settings import ANNOTATED, Numbered
+from rgwot.names import RunNames, lost_names, match_to_steps, names_of, result_id
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Node, Procedure, Recording, recordings_from_segments
 from rgwot.procedure.differences import what
@@ -46,7 +47,6 @@ from rgwot.procedure.learning import OPTIONAL_BELOW
 from rgwot.records import read_diagnostics, read_history, read_procedures, read_segments
 from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.named import expected_file, named
-from rgwot.reporting.names import RunNames, lost_names, match_to_steps, names_of, result_id
 from rgwot.reporting.page.data import Curve, RunFacts, Video
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import read_deviation_list, read_expected, read_procedure
@@ -261,7 +261,7 @@ def _view(path: Path, result: str) -> str:
         raise RgwotError(f"{path}: not a view of a result; make it again") from None
 
 
-def _body(segments: pd.DataFrame, recordings: Sequence[Recording], videos: pd.DataFrame) -> dict[str, Any]:
+def _body(segments: pd.DataFrame, recordings: Sequence[Recording], videos: pd.DataFrame) -> dict[str, object]:
     """Return the segments, orders and procedures of a run; videos are known by their place in the manifest.
 
     Segments are given by their ``ends`` in milliseconds and key ``steps``, or only by their number if there are many;
@@ -387,6 +387,23 @@ class _Card(NamedTuple):
     unseen: str
 
 
+class _Line(TypedDict):
+    """A video with its deviations by time, ``moments`` first: ``number`` are not doubtful, and ``doubtful`` are.
+
+    ``typical`` is the most typical video, ``given`` one that taught, and ``none`` what is said without a deviation.
+    """
+
+    place: int
+    name: str
+    number: int
+    doubtful: int
+    typical: bool
+    given: bool
+    moments: Sequence[DeviationFacts]
+    others: Sequence[DeviationFacts]
+    none: str
+
+
 class Picture(NamedTuple):
     """The procedure of a run as the template writes it; ``place`` is the place of the run on the page.
 
@@ -408,7 +425,7 @@ class Picture(NamedTuple):
     legend: str
     layers: Sequence[Sequence[_Card]]
     captions: Sequence[str]
-    lines: Sequence[Mapping[str, Any]]
+    lines: Sequence[_Line]
     most_different: str
     unchecked: str
 
@@ -452,7 +469,7 @@ def picture(
         doubt_sentence(procedure, deviations, marked, doubts),
     )
     headings, table = step_table(step_facts(procedure, *((recordings, every) if shares else ())), marked)
-    facts = deviation_facts(deviations, recordings if every is None else every, taught)
+    facts = deviation_facts(deviations, [*recordings, *(every or ())], taught)
     facts = [
         replace(
             row,
@@ -577,9 +594,9 @@ def _lines(
     videos: Sequence[Video],
     taught: Collection[str],
     nothing: str = "",
-) -> list[dict[str, Any]]:
+) -> list[_Line]:
     """Return the videos with their deviations; ``nothing`` is said where none is found and nobody annotated."""
-    lines = []
+    lines: list[_Line] = []
     for place, video in enumerate(videos):
         if video.status == "skipped":
             continue
@@ -588,21 +605,27 @@ def _lines(
         first = [row for row in of_video if row.sureness != "doubtful"][:MOST_DEVIATIONS]
         of_video.sort(key=lambda row: (row.deviation.start_s, row.deviation.key_step))
         moments, others = ([row for row in of_video if (row in first) is chosen] for chosen in (True, False))
-        marks = {"typical": video.id == procedure.most_typical, "given": video.id in taught}
         none = video.reason if video.status in ("ok", "partial") else ""
         doubtful = sum(row.sureness == "doubtful" for row in of_video)
         if video.id not in taught:
             none = none or nothing
         lines.append(
-            {
-                "place": place, "name": video.name, "number": len(of_video) - doubtful, "doubtful": doubtful,
-                "moments": moments, "others": others, "none": none, **marks,
-            }
-        )  # fmt: skip
+            _Line(
+                place=place,
+                name=video.name,
+                number=len(of_video) - doubtful,
+                doubtful=doubtful,
+                typical=video.id == procedure.most_typical,
+                given=video.id in taught,
+                moments=moments,
+                others=others,
+                none=none,
+            )
+        )
     return lines
 
 
-def _most_different(lines: Sequence[Mapping[str, Any]]) -> str:
+def _most_different(lines: Sequence[_Line]) -> str:
     """Return a sentence on the videos with the most deviations, and those with the next most.
 
     Doubtful ones, which a line folds away, are told beside the others, and decide between equals. Returns an empty text

@@ -14,7 +14,6 @@ import json
 import re
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -26,7 +25,7 @@ _IMPORT = re.compile(r'^import .* from "\./(.+)";\n', re.MULTILINE)
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
-def embedded(content: Any) -> str:
+def embedded(content: object) -> str:
     """Return JSON that is safe inside a script element, whatever its texts contain."""
     return escaped(json.dumps(content, allow_nan=False, separators=(",", ":")))
 
@@ -86,7 +85,7 @@ def style_sheet() -> str:
     return part("page.css") + "".join(rules)
 
 
-def filled(template: str, script: str = "", **content: Any) -> str:
+def filled(template: str, script: str = "", **content: object) -> str:
     """Render a template, which escapes all text, with a policy for its style and script."""
     loader = PackageLoader("rgwot.reporting.page", "parts")
     environment = Environment(

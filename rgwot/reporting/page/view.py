@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.keysteps.tree import grown
+from rgwot.names import result_id
 from rgwot.records import read_manifest, read_segments
-from rgwot.reporting.names import result_id
 from rgwot.reporting.page.pictures import FRAME_HEIGHT, FRAME_QUALITY, as_jpeg, has_pictures, read_pictures
 from rgwot.reporting.show import suggested
 from rgwot.runtime.errors import RgwotError
@@ -41,9 +41,9 @@ log = logging.getLogger(__name__)
 class Samples(NamedTuple):
     """Embeddings (T, D), times (T,) in seconds and key steps (T,) of a video."""
 
-    embedding: NDArray[Any]
-    time_s: NDArray[Any]
-    key_step: NDArray[Any]
+    embedding: NDArray[np.floating]
+    time_s: NDArray[np.float64]
+    key_step: NDArray[np.int64]
 
 
 class _TypicalFrame(NamedTuple):
@@ -90,7 +90,7 @@ def write_view(
     # Another process decodes the typical frames while the rest is computed.
     with ThreadPoolExecutor(1) as reading:
         typical = reading.submit(_with_pictures, typical_frames(videos), manifest, Path(root))
-        content: dict[str, Any] = {
+        content: dict[str, object] = {
             "result": result_id(segments),
             "tree": tree_of(embedded, seed),
             "typical": typical.result(),
@@ -131,7 +131,7 @@ def _typical(videos: Mapping[str, Samples], step: int) -> list[_TypicalFrame]:
 
 def _with_pictures(
     typical: Mapping[int, Sequence[_TypicalFrame]], manifest: pd.DataFrame, root: Path
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Add the picture of every typical frame; each video is opened once."""
     rows = {str(row["video"]): row for row in manifest.to_dict("records")}
     times: dict[str, set[float]] = {}
@@ -151,14 +151,14 @@ def _with_pictures(
         for time_s, picture in zip(sorted(frame_times), read, strict=False):
             pictures[video, time_s] = base64.b64encode(as_jpeg(picture, FRAME_QUALITY)).decode()
 
-    def shown(frame: _TypicalFrame) -> dict[str, Any]:
+    def shown(frame: _TypicalFrame) -> dict[str, object]:
         numbers = {"time_s": round(frame.time_s, 3), "distance": round(frame.distance, 5)}
         return {"video": frame.video, **numbers, "picture": pictures.get((frame.video, frame.time_s))}
 
     return [{"key_step": step, "frames": [shown(frame) for frame in frames]} for step, frames in typical.items()]
 
 
-def tree_of(videos: Mapping[str, EmbeddedVideo], seed: int) -> dict[str, Any]:
+def tree_of(videos: Mapping[str, EmbeddedVideo], seed: int) -> dict[str, object]:
     """Grow the tree of a task, for the page.
 
     Returns

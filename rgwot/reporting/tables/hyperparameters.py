@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rgwot.blocks import value_text
 from rgwot.reporting.tables.reported import Reported
 from rgwot.reporting.tables.table import AnyTable
+from rgwot.runtime.csv_files import read_csv, write_csv
 from rgwot.runtime.errors import RgwotError, nearest
-from rgwot.runtime.files import read_csv, write_csv
 from rgwot.study.study import Study
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Hyperparameters(AnyTable):
         )[self.columns]
 
 
-def _resolved(study: Study, method: str, keys: Any) -> list[str]:
+def _resolved(study: Study, method: str, keys: Iterable[str]) -> list[str]:
     """Return the resolved settings of a method as texts, one per key; an empty key gives an empty text."""
     values = {"": "", "seeds": list(study.config.seeds), **study.experiments.values(method, "")}
     for key in keys:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rgwot.evaluation.protocols import GRAPH, SEGMENTATION
+from rgwot.runtime.csv_files import read_csv
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import read_csv
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rgwot import paths
 from rgwot.reporting.tables.reported import reported_values
 from rgwot.reporting.tables.table import AnyTable, Place, Row, canonical
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.jobs import check_task
-from rgwot.study.study import Study
+from rgwot.study.refusals import check_task
+from rgwot.study.study import Study, Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ class Runtime(AnyTable):
         """Return the files of all trainings, and of reported numbers."""
         self.alone(row)
         for row_ in self.rows:
-            check_task(study, self.place.dataset, self.place.name, row_.method)
+            check_task(Task(study, self.place.dataset, self.place.name), row_.method)
         files = [file for row_ in self.rows for seed in study.config.seeds for file in self._run(row_, seed)]
         return list(map(str, [*files, *([self.reported.file] if self.reported else [])]))
 
@@ -62,7 +62,7 @@ class Runtime(AnyTable):
 
     def write(self, study: Study, output: Path) -> None:
         """Write the table, with Markdown and LaTeX beside it."""
-        from rgwot.runtime.files import write_csv
+        from rgwot.runtime.csv_files import write_csv
 
         runs = {row.id: {seed: self._run(row, seed) for seed in study.config.seeds} for row in self.rows}
         frame = self.frame(runs)
@@ -80,7 +80,7 @@ class Runtime(AnyTable):
         # Integers stay integers beside the empty cells of reported rows.
         return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"n_runs": "Int64", "iterations": "Int64"})
 
-    def _measured(self, row: Row, files: Mapping[int, Sequence[Path]]) -> dict[str, Any]:
+    def _measured(self, row: Row, files: Mapping[int, Sequence[Path]]) -> dict[str, object]:
         import pandas as pd
 
         from rgwot.reporting.tables.scores import summarise
@@ -107,7 +107,7 @@ class Runtime(AnyTable):
             "note": "; ".join(filter(None, runs["note"])),
         }
 
-    def _reported(self) -> Iterable[dict[str, Any]]:
+    def _reported(self) -> Iterable[dict[str, object]]:
         if self.reported is None:
             return
         for entry in self.reported.rows:
@@ -154,7 +154,7 @@ def _number(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def _run(seed: int, benchmark: Path, history: Path, machine: Path) -> dict[str, Any]:
+def _run(seed: int, benchmark: Path, history: Path, machine: Path) -> dict[str, object]:
     """Read the time, the memory and the hardware of one training."""
     import pandas as pd
 

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -17,8 +17,8 @@ from rgwot.evaluation.protocols import ALSO
 from rgwot.records import read_scores
 from rgwot.reporting.tables.reported import OWN, reported_rows
 from rgwot.reporting.tables.table import Place, Row, Table
+from rgwot.runtime.csv_files import read_csv, write_csv
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import read_csv, write_csv
 
 Paths = Iterable[str | os.PathLike[str]]
 LEADING_COLUMNS = (
@@ -105,14 +105,14 @@ def _at(frame: pd.DataFrame, place: Place) -> pd.DataFrame:
     return frame[(frame["dataset"] == place.dataset) & ((frame["task"] == place.task) | (place.task is None))]
 
 
-def _cells(name: str, metrics: Iterable[str], places: Sequence[pd.DataFrame], protocol: str) -> dict[str, Any]:
+def _cells(name: str, metrics: Iterable[str], places: Sequence[pd.DataFrame], protocol: str) -> dict[str, object]:
     """Return the values of a row under a protocol at a place, or the mean over several places.
 
     There is no mean if a place has no value, and no mean of the collapsed runs over several places.
     """
     runs = pd.concat(places)
     collapsed = runs[runs["degenerate"] > 0]
-    cells: dict[str, Any] = {f"{name}_task_runs": len(runs), f"{name}_degenerate": len(collapsed)}
+    cells: dict[str, object] = {f"{name}_task_runs": len(runs), f"{name}_degenerate": len(collapsed)}
     for metric in metrics:
         # A task without a value (no order to score) is left out of the mean, with a note.
         by_seed = pd.concat([over_tasks(part, metric, protocol) for part in places], axis=1).mean(axis=1, skipna=False)
@@ -122,7 +122,7 @@ def _cells(name: str, metrics: Iterable[str], places: Sequence[pd.DataFrame], pr
     return cells
 
 
-def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str, Any]]:
+def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str, object]]:
     """Return the lines of a measured row, for every protocol, background and label rule that was scored.
 
     A metric of a dataset is the unweighted mean over its tasks within a seed (methods 6.1); then mean and sample

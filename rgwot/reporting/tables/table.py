@@ -17,8 +17,8 @@ from rgwot.features.settings import FeatureSettings
 from rgwot.reporting.tables.reported import METRICS, Reported, metrics_of, reported_rows
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.study.datasets import tasks
-from rgwot.study.jobs import check_task
-from rgwot.study.study import Study
+from rgwot.study.refusals import check_task
+from rgwot.study.study import Study, Task
 
 #: Possible sources of an implementation.
 SOURCES = ("released code", "paper's equations", "our reading", "ours", "trivial")
@@ -128,7 +128,7 @@ def score_files(study: Study, row: Row, behind: Iterable[tuple[str, str]]) -> li
     """Return the files of scores of a row on some tasks (dataset, task); raise RgwotError for an unknown task."""
     files = []
     for dataset, task in behind:
-        check_task(study, dataset, task, row.method)
+        check_task(Task(study, dataset, task), row.method)
         run = {"method": row.method, "decoder": row.decoder, "dataset": dataset, "task": task}
         files += [paths.at(paths.SCORES, **run, seed=seed) for seed in study.config.seeds]
     return files

@@ -28,7 +28,8 @@ from phases import write_index, write_video
 from rgwot.config.configuration import load_config
 from rgwot.config.experiments import Experiments
 from rgwot.losses.cidm import cidm_loss
-from rgwot.stages.train import load_model, recipe_of, train
+from rgwot.stages.models import load_model
+from rgwot.stages.train import recipe_of, train
 
 summed = partial(cidm_loss, lambda_=2.0, sigma=7.0, weight="relative_time")
 

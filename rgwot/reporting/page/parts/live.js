@@ -82,7 +82,7 @@ async function learn(told) {
 
 function showState(told) {
   byId("gone").hidden = told !== null;
-  if (!told) return;
+  if (!told) return false;
   const own = (told.tasks || []).find(({ dataset, task }) => dataset === DATA.dataset && task === DATA.task);
   const answer = (told.answers || {})[`${DATA.dataset}/${DATA.task}`];
   byId("many-windows").hidden = !(told.windows > 1);
@@ -92,6 +92,7 @@ function showState(told) {
   byId("cancel").hidden = !told.run?.at_work;
   live.dispatchEvent(new CustomEvent("state", { detail: told }));
   learn(answer);
+  return Boolean(answer?.working);
 }
 
 export function startLive() {

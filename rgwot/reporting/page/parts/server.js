@@ -2,8 +2,9 @@
 
 /** When the page was made, as the server says it; empty for a file. */
 export const MADE = document.documentElement.dataset.window || "";
-/** The page is asked this often, in milliseconds. */
+/** The server is asked after so many milliseconds; sooner while it works on an answer. */
 const EVERY_MS = 1000;
+const SOON_MS = 200;
 
 /** This window, by which the server counts windows. */
 const ME = (() => {
@@ -32,9 +33,13 @@ async function answered(request) {
 export const ask = (path) => answered(fetch(path));
 export const tell = (method, path, content) => answered(fetch(path, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(content) }));
 
-/** Show the state of the server again and again; null if it does not answer. */
+/**
+ * Show the state of the server again and again; null if it does not answer.
+ * @param {(told: any) => boolean | void} show returns whether it waits for an answer
+ */
 export function watchServer(show) {
-  const look = () => ask(`/api/state?window=${ME}`).catch((error) => (error.status ? { problem: error.message } : null)).then(show).finally(() => setTimeout(look, EVERY_MS));
+  const look = () => ask(`/api/state?window=${ME}`).catch((error) => (error.status ? { problem: error.message } : null)).then(show)
+    .then((waits) => setTimeout(look, waits ? SOON_MS : EVERY_MS), () => setTimeout(look, EVERY_MS));
   look();
   window.addEventListener("pagehide", () => navigator.sendBeacon("/api/closed", new Blob([JSON.stringify({ window: ME })], { type: "application/json" })));
 }

@@ -24,7 +24,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,8 +36,8 @@ from rgwot.evaluation.metrics import IntArray, contingency, match
 from rgwot.paths import DIAGNOSTICS, NAMES, SEGMENTS, Run, Tree, name_of
 from rgwot.records import read_diagnostics, read_segments
 from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import read_yaml
 from rgwot.runtime.text import pairing_key
+from rgwot.runtime.yaml_files import read_yaml
 from rgwot.timing import BACKGROUND, frame_times, parse_rate, predicted_labels, scoring_frames, truth_labels
 
 log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ def _renamed(run: str) -> str:
     return "/".join([*(present(text) if "@" in text else text for text in ids), seed])
 
 
-def _run_names(where: str, run: str, entry: Any) -> RunNames:
+def _run_names(where: str, run: str, entry: object) -> RunNames:
     if Run.of_text(run) is None:
         raise RgwotError(f"{where}: expected a run such as rgwot/graphcut/seed0")
     if (
@@ -129,7 +129,7 @@ def _run_names(where: str, run: str, entry: Any) -> RunNames:
     return RunNames(str(entry["result"]), names, {str(video): str(text) for video, text in segments.items()})
 
 
-def _name(where: str, name: Any) -> str:
+def _name(where: str, name: object) -> str:
     """Return the name of a key step without surrounding spaces; raise RgwotError if it is not a valid name."""
     # YAML reads some unquoted names as numbers, dates or booleans.
     if not isinstance(name, str):

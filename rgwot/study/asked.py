@@ -1,0 +1,53 @@
+"""What rules ask: functions of the library, called with the study, the task and the wildcards of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from inspect import signature
+from typing import TypeVar
+
+from rgwot.runtime.errors import RgwotError
+from rgwot.study.datasets import batch
+from rgwot.study.study import Study, Task
+
+Answer = TypeVar("Answer")
+
+
+def answer(study: Study, wildcards: Mapping[str, str], function: Callable[..., Answer]) -> Answer:
+    """Call a function with what its parameters name.
+
+    Parameters
+    ----------
+    study
+        Given as ``study``.
+    wildcards
+        Given by their names, ``seed`` as a number. Dataset and task are the parameter ``task``
+        (`rgwot.study.study.Task`). The videos of a job are ``chosen``: those of the batch ``part``, or the ``video``.
+    function
+        The function. A parameter that has a default and is none of these keeps it.
+
+    >>> answer(Study.of({}), {"method": "raw", "seed": "1"}, lambda method, seed, row=None: (method, seed, row))
+    ('raw', 1, None)
+    """
+    wanted = signature(function).parameters
+    given: dict[str, object] = {**wildcards, "study": study}
+    if "seed" in wildcards:
+        given["seed"] = int(wildcards["seed"])
+    if "task" in wildcards:
+        task = Task(study, wildcards["dataset"], wildcards["task"])
+        given["task"] = task
+        if "chosen" in wanted and "video" in wildcards:
+            given["chosen"] = [wildcards["video"]]
+        elif "chosen" in wanted and "part" in wildcards:
+            given["chosen"] = batch(task, wildcards["part"])
+    return function(**{name: given[name] for name in wanted if name in given})
+
+
+@contextmanager
+def mistakes_in_one_line() -> Iterator[None]:
+    """Let a user's mistake end the run with one line, where Snakemake would print a traceback."""
+    try:
+        yield
+    except RgwotError as error:
+        raise SystemExit(f"rgwot: {error}") from None
