@@ -14,8 +14,7 @@ from typing import Any
 
 from rgwot.config.configuration import Config, DatasetSettings, load_config, read_files
 from rgwot.config.experiments import Experiments
-from rgwot.datasets import registry
-from rgwot.datasets.finding import read_options
+from rgwot.datasets.finding import read_options, registered_facts
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.settings import Options
 from rgwot.paths import RESULTS, Tree
@@ -87,7 +86,7 @@ class Task:
     @property
     def facts(self) -> TaskFacts | None:
         """What is registered about it; None for a user's own task."""
-        return registry.facts(self.entry.subset or self.dataset, self.name)
+        return registered_facts(self.dataset, self.name, self.options)
 
     @property
     def tree(self) -> Tree:
