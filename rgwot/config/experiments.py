@@ -16,15 +16,15 @@ from numbers import Integral
 from typing import Any, TypeVar
 
 from rgwot.blocks import Block, Blocks, Model, flatten, join_id, nested, value_text
-from rgwot.config.configuration import Config, load_config
+from rgwot.config.configuration import Config
 from rgwot.config.methods import DECODERS, FAMILIES, NAME_PATTERN, Family
-from rgwot.config.settings import EXECUTION, defaults, merged, owners
+from rgwot.config.settings import EXECUTION, checked, defaults, merged
 from rgwot.embedding.settings import Embedding, SplitSettings, moved
 from rgwot.evaluation import EvaluationSettings
 from rgwot.features.settings import FeatureSettings
 from rgwot.keysteps.settings import LABELLED, Decoder, Labelled, Numbered, resolved_K
 from rgwot.paths import Run
-from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.errors import RgwotError, errors_of, nearest
 
 Settings = TypeVar("Settings", bound=Block)
 
@@ -321,12 +321,10 @@ def resolved(
     if settings is not None and not isinstance(settings, Mapping):
         raise RgwotError(f"settings: found {settings!r}, expected blocks such as {{'train': {{'iterations': 800}}}}")
     blocks = {block: dict(keys) if isinstance(keys, Mapping) else keys for block, keys in (settings or {}).items()}
-    for block in blocks:
-        if block not in (known := owners()):
-            raise RgwotError(f"settings: unknown block {block!r}; {nearest(str(block), known)}")
     if K is not None:
         blocks["decode"] = {**blocks.get("decode", {}), "K": K}
-    experiments = Experiments(load_config(blocks, "settings"))
+    with errors_of("settings"):
+        experiments = Experiments(Config(blocks=checked(blocks)))
     written, method = str(method), experiments.method(str(method))
     decoder = experiments.decoder(str(decoder), method)
     for line in replaced_settings(written, decoder, flatten(blocks)):
