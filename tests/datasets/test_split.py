@@ -13,7 +13,7 @@ from rgwot.datasets import registry
 from rgwot.datasets.split import held_out, split_videos, subjects_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import videos
-from rgwot.study.jobs import subjects
+from rgwot.study.jobs import settings_behind, subjects
 from rgwot.study.refusals import check_result
 from rgwot.study.study import Study, Task
 
@@ -153,6 +153,16 @@ def test_a_study_holds_out_subjects_and_the_same_for_every_method(egtea: Study) 
         for s in range(9)
     ]
     assert any(len({video[:3] for video in out}) > 2 for out in by_video)
+
+
+def test_subjects_are_a_setting_where_they_are_held_out(egtea: Study) -> None:
+    task, own = Task(egtea, "egtea_gaze", "Pizza"), Task(egtea, "own", "tea")
+    told = settings_behind(task, "raw@data.split=holdout", "kmeans")["subjects"]
+    assert told["P01-R07-Pizza"] == told["P01-R07-Pizza2"] == "p01"
+    assert "subjects" not in settings_behind(task, "raw", "kmeans")
+    assert "subjects" not in settings_behind(task, "raw@data.split=holdout,data.split_by=video", "kmeans")
+    # Videos that are their own subjects need not be told.
+    assert "subjects" not in settings_behind(own, "raw@data.split=holdout", "kmeans")
 
 
 def test_too_few_videos_are_told_before_any_job_runs(egtea: Study) -> None:

@@ -43,6 +43,12 @@ def test_a_mistake_ends_the_run_with_one_line() -> None:
         raise RgwotError("a.mp4: no such file")
 
 
+def test_no_script_reads_the_configuration() -> None:
+    scripts = {path.name: path.read_text(encoding="utf-8") for path in (RULES.parent / "scripts").glob("*.py")}
+    assert len(scripts) > 15
+    assert not [name for name, text in scripts.items() if re.search(r"snakemake\.config|rgwot\.study\.study", text)]
+
+
 def test_every_path_of_a_rule_is_one_of_the_library_or_another_form_of_it() -> None:
     known = {value for name, value in vars(paths).items() if name.isupper() and str(value).startswith("results/")}
     written: dict[str, str] = {}
