@@ -82,6 +82,7 @@ def load_targets(own: Path = OWN_TABLES) -> _Targets:
     folders = [own.absolute(), TABLES_FOLDER]
     for name in [name for name in sys.modules if name.startswith(f"{table_files.__name__}.")]:
         del sys.modules[name]
+        vars(table_files).pop(name.rpartition(".")[2], None)
     invalidate_caches()
     table_files.__path__ = list(map(str, folders))
     found: dict[str, dict[str, Any]] = {"TABLES": {}, "FIGURES": {}}
