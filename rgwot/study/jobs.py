@@ -149,9 +149,9 @@ def feature_settings(task: Task) -> dict[str, object]:
 
 
 def check_features_of_others(task: Task, part: str) -> None:
-    """Check features in ``results`` that a run in another folder has made, as those that two studies share.
+    """Check features in ``results`` that Snakemake has not made in this folder, as those that two studies share.
 
-    Snakemake compares files and settings only with those of its runs in this folder.
+    Snakemake compares files and settings only with those of its own runs.
 
     Raises RgwotError if a part of an index is of other videos, or was made with other settings.
     """

@@ -84,11 +84,11 @@ class Stage:
 
     def record(self) -> None:
         """Write the record of the output: its inputs and settings, and its digests."""
-        from rgwot.runtime.provenance import folder_number, write_record
+        from rgwot.runtime.provenance import study_id, write_record
 
         wildcards = dict(self.snakemake.wildcards.items())
         content: dict[str, Any] = {**dict(self.snakemake.params.items()), "execution": self.execution}
-        content["folder"] = folder_number()
+        content["study"] = study_id()
         if "seed" in wildcards:
             content["seed"] = self.seed
         if self.name in ("extract", "train", "embed"):
