@@ -323,13 +323,14 @@ class DeviationFacts:
     """A row of the table of deviations.
 
     ``kind`` says what differs, ``also`` with which other numbers of key steps, if that is known. ``sureness`` is
-    "sure", "perhaps" or "doubtful".
+    "sure", "perhaps" or "doubtful". ``any_time`` says that a missing key step was due at any time of the video.
     """
 
     deviation: Deviation
     kind: str
     sureness: str
     also: str = ""
+    any_time: bool = False
 
     @property
     def told(self) -> str:
@@ -342,6 +343,8 @@ class DeviationFacts:
         one = self.deviation
         if one.kind != "missing":
             return moment(one.start_s)
+        if self.any_time:
+            return "due at any time"
         if one.end_s - one.start_s <= SHORT_S:
             return f"due about {moment((one.start_s + one.end_s) / 2)}"
         return f"due between {moment(one.start_s)} and {moment(one.end_s)}"
@@ -369,13 +372,16 @@ def deviation_facts(
     for deviation in deviations:
         kind, sureness = _KINDS[deviation.kind], _sureness(deviation, annotated)
         own = f" ({OWN})" if deviation.against == "own" else ""
+        any_time = False
         if deviation.kind == "missing":
+            # Times in files are rounded.
+            ends = deviation.start_s == 0, deviation.end_s > length.get(deviation.video, math.inf) - 0.01
+            any_time = all(ends)
             if (deviation.video, deviation.key_step) in seen:
                 kind, sureness = "very short or left out", "doubtful" if sureness == "doubtful" else "perhaps"
-            # Times in files are rounded.
-            elif deviation.start_s == 0 or deviation.end_s > length.get(deviation.video, math.inf) - 0.01:
+            elif any(ends):
                 kind = "left out or not recorded"
-        rows.append(DeviationFacts(deviation, kind + own, sureness))
+        rows.append(DeviationFacts(deviation, kind + own, sureness, any_time=any_time))
     # The sort keeps the order of videos and times among equals.
     return sorted(rows, key=lambda row: (row.sureness == "doubtful", -row.deviation.surprise))
 

@@ -145,6 +145,12 @@ def test_a_missing_key_step_was_due_in_a_time(start_s: float, end_s: float, told
     assert row.time == told
 
 
+def test_a_missing_key_step_that_was_due_in_the_whole_video_was_due_at_any_time() -> None:
+    recording = Recording("a", (Event(3, 72.9, 80.0),), 90.0)
+    rows = deviation_facts([Deviation("a", "missing", 2, 0.0, end_s, 3.0) for end_s in (90.0, 80.0)], [recording])
+    assert [row.time for row in rows] == ["due at any time", "due between 0:00 and 1:20"]
+
+
 @pytest.mark.parametrize(
     ("start_s", "end_s", "key_step", "sureness", "cells"),
     [
