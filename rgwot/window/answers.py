@@ -24,16 +24,20 @@ class Answers:
     ----------
     study
         A function that returns the study as its files are now.
+    running
+        A function that returns whether a run is at work, which rewrites files that an answer needs.
     """
 
-    def __init__(self, study: Callable[[], Study]) -> None:
-        self._study = study
+    def __init__(self, study: Callable[[], Study], running: Callable[[], bool] = lambda: False) -> None:
+        self._study, self._running = study, running
         self._learners: dict[tuple[str, str], Learner] = {}
         self._latest: dict[tuple[str, str], dict[str, Any]] = {}
         self._versions: dict[tuple[str, str], int] = {}
         self._faults: dict[tuple[str, str], str] = {}
         # Whether an answer is to be learned, or read from what a run wrote.
         self._wanted: dict[tuple[str, str], bool] = {}
+        # The same of answers that could not be read during a run; they are wanted when it has ended.
+        self._after_run: dict[tuple[str, str], bool] = {}
         self._at_work: tuple[str, str] | None = None
         # Of the fields above, and of a computation: two at once would take twice as long, and share what is kept.
         self._changed, self._computing = threading.Condition(), threading.Lock()
@@ -48,8 +52,9 @@ class Answers:
     def ran(self) -> None:
         """Take the latest answers from the files that a run wrote, with what it decided of their deviations."""
         with self._changed:
-            for key in self._latest:
-                self._wanted.setdefault(key, False)
+            for key, to_learn in [*self._after_run.items(), *((key, False) for key in self._latest)]:
+                self._wanted[key] = self._wanted.get(key, False) or to_learn
+            self._after_run.clear()
             self._changed.notify()
 
     def warm(self, dataset: str, task: str) -> None:
@@ -63,15 +68,25 @@ class Answers:
         threading.Thread(target=work, daemon=True, name="warm").start()
 
     def state(self) -> dict[str, Any]:
-        """Return for each task the ``version`` of its answer, whether another is on its way, and what went wrong."""
+        """Return for each task the ``version`` of its answer, and what went wrong.
+
+        ``working`` tells that another answer is being computed, ``waiting`` that it waits for the end of a run.
+        """
         with self._changed:
             return {
                 "/".join(key): {
                     "version": self._versions.get(key, 0),
                     "working": key in self._wanted or key == self._at_work,
+                    "waiting": key in self._after_run,
                     "fault": self._faults.get(key, ""),
                 }
-                for key in {*self._versions, *self._wanted, *self._faults, *filter(None, [self._at_work])}
+                for key in {
+                    *self._versions,
+                    *self._wanted,
+                    *self._after_run,
+                    *self._faults,
+                    *filter(None, [self._at_work]),
+                }  # fmt: skip
             }
 
     def latest(self, dataset: str, task: str) -> dict[str, Any]:
@@ -103,17 +118,23 @@ class Answers:
                 # Labels that are saved while this is computed are asked for again.
                 self._at_work = key = next(iter(self._wanted))
                 to_learn = self._wanted.pop(key)
+            running, unread = self._running(), False
             try:
                 with self._computing:
                     learner, study = self._learner(key), self._study()
                     answer, fault = learner.learned(study) if to_learn else learner.written(study), ""
             except (RgwotError, OSError) as error:
-                answer, fault = None, one_line(error)
+                answer, fault, unread = None, one_line(error), True
             except Exception:
                 log.exception("%s/%s: no answer", *key)
                 answer, fault = None, "an error of rgwot; its traceback is in the terminal"
             with self._changed:
-                self._at_work, self._faults[key] = None, fault
+                self._at_work = None
+                if unread and (running or self._running()):
+                    asked = self._after_run if self._running() else self._wanted
+                    asked[key] = asked.get(key, False) or to_learn
+                    continue
+                self._faults[key] = fault
                 if not fault and (to_learn or answer is not None):
                     self._latest[key] = answer or {}
                     self._versions[key] = self._versions.get(key, 0) + 1

@@ -22,7 +22,7 @@ from rgwot.study.study import Task
 from rgwot.window.channels import channels
 from rgwot.window.proxies import Playable
 from rgwot.window.saving import SomebodyElses
-from rgwot.window.session import Session
+from rgwot.window.session import Busy, Session
 from rgwot.window.study_files import entries_of, group_table
 
 #: Types of the files that pages link to; there are no others.
@@ -93,12 +93,13 @@ class _Endpoints:
         dataset, task = request.path_params["dataset"], request.path_params["task"]
         entries_of(self.session.study(), dataset, task)
         number = min(MOST_QUESTIONS, 1 + _whole(request.query_params.get("skipped", "0"), "skipped"))
-        return self.session.answers.questions(dataset, task, number)
+        return self.session.from_results(lambda: self.session.answers.questions(dataset, task, number))
 
     def with_K(self, request: Request) -> object:
         dataset, task = request.path_params["dataset"], request.path_params["task"]
         entries_of(self.session.study(), dataset, task)
-        return self.session.answers.with_K(dataset, task, _number(_whole(request.path_params["K"], "K")))
+        K = _number(_whole(request.path_params["K"], "K"))
+        return self.session.from_results(lambda: self.session.answers.with_K(dataset, task, K))
 
     def groups(self, request: Request) -> object:
         return group_table(self.session.study(), request.path_params["dataset"], request.path_params["task"])
@@ -200,6 +201,8 @@ def _answered(answer: Callable[[], object]) -> Response:
         found = answer()
     except SomebodyElses as error:
         return JSONResponse({"error": str(error), "apart": error.apart.name}, 409)
+    except Busy as error:
+        return JSONResponse({"error": str(error)}, 503)
     except RgwotError as error:
         return JSONResponse({"error": str(error)}, 400)
     except OSError as error:

@@ -79,6 +79,11 @@ class Runs:
             if self._process is not None:
                 self._signal(signal.SIGINT)
 
+    def at_work(self) -> bool:
+        """Return whether a run of this server is at work."""
+        with self._lock:
+            return self._process is not None
+
     def close(self) -> None:
         """End the run at work, and wait for its end."""
         self.cancel()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rgwot import paths
 from rgwot.columns import readable
@@ -22,10 +23,16 @@ from rgwot.window.runs import QUIET_S, Runs
 from rgwot.window.saving import Saving, SomebodyElses
 from rgwot.window.study_files import CONFIG, entries_of, save_another_seed, save_K, target
 
+Answer = TypeVar("Answer")
+
 #: Seconds after which a silent window is taken for closed; browsers let hidden pages speak once a minute.
 SILENT_S = 150.0
 #: Seconds for which the server goes on without a window: time to open another one.
 ALONE_S = 30.0
+
+
+class Busy(RgwotError):
+    """Error: what a page asks for needs files that a run is rewriting."""
 
 
 class Session:
@@ -48,7 +55,7 @@ class Session:
     def _enter(self, folder: Path) -> None:
         os.chdir(folder)
         self.saving, self.runs = Saving(), Runs(self._ran)
-        self.answers, self.proxies = Answers(self.study), Proxies()
+        self.answers, self.proxies = Answers(self.study, self.runs.at_work), Proxies()
         self.proposal = None
         self.runs.want()
 
@@ -106,7 +113,7 @@ class Session:
             now = time.monotonic()
             last = max([*self._windows.values(), 0.0])
             closed = not self._windows or now - last > SILENT_S
-            idle = self.proposal is not None or not self.runs.state()["at_work"]
+            idle = self.proposal is not None or not self.runs.at_work()
             return self._met and closed and idle and now - self._alone_since > ALONE_S
 
     # What pages ask for
@@ -123,7 +130,8 @@ class Session:
         try:
             listed, problem = self._tasks(), ""
         except (RgwotError, OSError) as error:
-            listed, problem = [], one_line(error)
+            # A run rewrites files; what is still missing after it is told then.
+            listed, problem = [], "" if self.runs.at_work() else one_line(error)
         return {
             "folder": str(Path.cwd()),
             "tasks": listed,
@@ -146,6 +154,16 @@ class Session:
                     }
                 )  # fmt: skip
         return listed
+
+    def from_results(self, answer: Callable[[], Answer]) -> Answer:
+        """Return an answer that is read from results; raises `Busy` if it cannot be read while a run is at work."""
+        running = self.runs.at_work()
+        try:
+            return answer()
+        except (RgwotError, OSError) as error:
+            if running or self.runs.at_work():
+                raise Busy("Waiting for the run, which is writing the results.") from error
+            raise
 
     def files(self, dataset: str, task: str, page_ns: int) -> dict[str, Any]:
         """Return for every file that the page of a task may save its path and digest, or why it is to stay."""

@@ -5,6 +5,9 @@ export const MADE = document.documentElement.dataset.window || "";
 /** The server is asked after so many milliseconds; sooner while it works on an answer. */
 const EVERY_MS = 1000;
 const SOON_MS = 200;
+/** The status of an answer that waits for a run, and after how long it is asked for again. */
+const BUSY = 503;
+const AGAIN_AFTER_RUN_MS = 2000;
 
 /** This window, by which the server counts windows. */
 const ME = (() => {
@@ -31,6 +34,8 @@ async function answered(request) {
 }
 
 export const ask = (path) => answered(fetch(path));
+/** Call `again` later if the server could not answer because a run is writing the results. */
+export const afterRun = ({ status }, again) => { if (status === BUSY) setTimeout(again, AGAIN_AFTER_RUN_MS); };
 export const tell = (method, path, content) => answered(fetch(path, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(content) }));
 
 /**
