@@ -20,6 +20,9 @@ MOST = 0.5
 COMPETE = 0.1
 """Two answers compete if they differ in a larger share of the samples."""
 
+SEE_BOTH = "look at both (seeds: [0, 1] in config.yaml, seed=1 in Python)"
+"""How to see the answers of two seeds."""
+
 COMPETING = "two answers compete"
 """How a warning begins that another answer is supported almost equally."""
 
@@ -70,8 +73,7 @@ def doubts(
     if background > MOST:
         warnings.append(f"{background:.0%} of the samples, and thus most, are background")
     if seeds_differ is not None and seeds_differ > COMPETE:
-        how = "look at both (seeds: [0, 1] in config.yaml, seed=1 in Python)"
-        warnings.append(seeds_compete(OTHER_SEED, seeds_differ, how))
+        warnings.append(seeds_compete(OTHER_SEED, seeds_differ, SEE_BOTH))
     return [text for text in (*warnings, _of_time(time), scales_differ(scales or 1.0)) if text]
 
 

@@ -32,7 +32,7 @@ from rgwot.paths import RESULTS, Run, Tree
 from rgwot.records import read_annotations, read_manifest, read_segments
 from rgwot.reporting.page.content import shown_truth, shown_video
 from rgwot.reporting.page.runs import MOST_LINES, picture, read_run
-from rgwot.reporting.page.shell import filled
+from rgwot.reporting.page.shell import filled, in_window
 from rgwot.runtime.csv_files import write_csv
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.decode import decode_task, given_of, write_keysteps
@@ -128,10 +128,13 @@ class Learner:
             kept.views(frames_of(embedded.videos, embedded.features_fps))
 
     def learned(self, study: Study) -> dict[str, Any] | None:
-        """Return the answer from the labels as they are now, or None without labels."""
+        """Return the answer from the labels as they are now; without labels, the result that needs none.
+
+        It is None if the result has no files yet.
+        """
         run = self.taught_run(study)
         if run is None:
-            return None
+            return self._unlabelled(study)
         labelled = self._labels(study)
         key_steps, given = self._taught(study, run, labelled)
         changed = self._changes(self._embedded(run), key_steps, given)
@@ -145,13 +148,22 @@ class Learner:
         It is None if there is no such file, or if it was made from other labels.
         """
         run = self.taught_run(study)
-        files = [] if run is None else [self.tree.at(path, run) for path in (paths.SEGMENTS, paths.DEVIATIONS)]
-        if run is None or not all(file.exists() for file in files):
+        if run is None or not self._is_written(run):
             return None
-        if result_id(read_segments(files[0])) != self.memory.result:
+        if result_id(read_segments(self.tree.at(paths.SEGMENTS, run))) != self.memory.result:
             return None
         unchanged: dict[str, Any] = {"changed": {}, "share": self.memory.shares[-1] if self.memory.shares else None}
         return {**self._read(study, run, self.tree, self._labels(study)), **unchanged, "settled": self._settled()}
+
+    def _is_written(self, run: Run) -> bool:
+        return all(self.tree.at(path, run).exists() for path in (paths.SEGMENTS, paths.DEVIATIONS))
+
+    def _unlabelled(self, study: Study) -> dict[str, Any] | None:
+        self.memory.named, self.memory.shares, self.memory.result = {}, [], ""
+        labelled, run = self._labels(study), self.plain_run(study)
+        if len(labelled.table) or not self._is_written(run):
+            return None
+        return {**self._read(study, run, self.tree, labelled), "changed": {}, "share": None, "settled": False}
 
     def taught(self, study: Study, run: Run) -> KeySteps:
         """Return the key steps of a result from the labels as they are now."""
@@ -280,6 +292,7 @@ class Learner:
         facts = replace(
             shown.facts,
             folder=self.tree.keysteps(run).as_posix(),
+            warnings=[in_window(warning) for warning in shown.facts.warnings],
             colour={str(step): place for place, step in enumerate(order, 1)},
         )
         drawn = picture(
@@ -288,7 +301,7 @@ class Learner:
         return {
             "facts": asdict(facts),
             "body": shown.body,
-            "picture": filled("picture.html.j2", picture=drawn, most_lines=MOST_LINES),
+            "picture": in_window(filled("picture.html.j2", picture=drawn, most_lines=MOST_LINES)),
             "truth": shown_truth(manifest, labelled.table),
             "steps": {str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
             "status": [[video.status, video.reason] for video in videos],

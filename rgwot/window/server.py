@@ -17,7 +17,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.window.app import application
 from rgwot.window.beginning import study_or_proposal
 from rgwot.window.guard import Guard, Keys
-from rgwot.window.session import Session
+from rgwot.window.session import ALONE_S, Session
 
 #: Connections at a time, of which a browser has six for a window; more are answered that the server is busy.
 MOST_CONNECTIONS = 64
@@ -55,7 +55,7 @@ def serve(folder: Path, host: str, port: int | None, browser: bool, say: Callabl
         say(f"From another machine, first: ssh -L {port}:127.0.0.1:{port} {socket.gethostname()}")
     else:
         say("Anybody on the network can read what you do here, and the token: this is plain HTTP.")
-    say("Ctrl-C ends the server, and so does closing its last window.")
+    say(f"Ctrl-C ends the server, and so does closing its last window, {ALONE_S:.0f} s later.")
     server = uvicorn.Server(
         uvicorn.Config(
             Guard(application(session), keys, host),

@@ -15,9 +15,11 @@ from page_window import tab
 
 from rgwot import paths
 from rgwot.datasets.annotation_files import read_annotation_file
+from rgwot.datasets.names import stem_of
 from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.names import read_names
 from rgwot.paths import Run
+from rgwot.procedure.facts import join_words
 from rgwot.records import read_diagnostics
 from rgwot.reporting.show import moment_suggestion, procedure_lines, suggestion
 from rgwot.runtime.errors import RgwotError
@@ -43,7 +45,8 @@ def test_the_page_knows_who_taught_and_who_should_be_next(made: Task) -> None:
     assert "first and second" in facts["taught"]
     assert facts["match"] == {"1": 1, "2": 2, "3": 3}
     # The same as on a terminal, of those that nobody annotated.
-    said, command = data["next"]["sentence"], data["next"]["command"]
+    names = [stem_of(video) for video in data["next"]["videos"]]
+    said, command = f"Annotate next: {join_words(names)}", data["next"]["command"]
     terminal = suggestion(made.tree.keysteps(RUN))
     assert terminal[0].startswith(said)
     assert terminal[1].strip() == command

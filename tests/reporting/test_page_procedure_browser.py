@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from chromium import WHERE, WITHOUT, Browser, Window
 from page_tree import Task
@@ -80,6 +81,21 @@ def test_a_key_step_has_the_colour_and_the_name_that_it_has_below(window: Window
     assert found
     assert all(text == f"step {other}" for other, text in found.items())
     window.run("localStorage.clear()")
+
+
+def test_deviations_are_downloaded_as_a_table(pages: dict[str, Path], browser: Browser, tmp_path: Path) -> None:
+    window = browser.window()
+    window.open(pages["given"])
+    file = window.download(f"{OWN} .save", tmp_path)
+    assert file.name.endswith("_deviations.csv")
+    table = pd.read_csv(file)
+    shown = window.get(
+        f"[...document.querySelectorAll('{OWN} .deviation')].map((e) => [+e.dataset.step, +e.dataset.start])"
+    )
+    assert sorted(table[["key_step", "start_s"]].itertuples(index=False, name=None)) == sorted(map(tuple, shown))
+    assert set(table["sureness"]) <= {"sure", "perhaps", "doubtful", "being checked"}
+    assert table["video"].isin(window.get("DATA.videos.map(({id}) => id)")).all()
+    assert len(table) > 0
 
 
 def test_the_picture_works_from_the_keyboard(pages: dict[str, Path], browser: Browser) -> None:

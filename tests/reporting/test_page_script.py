@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import types
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib.resources import files
@@ -35,11 +36,18 @@ def test_pure_functions() -> None:
 
 @needs_node
 def test_the_joined_script_is_valid(tmp_path: Path) -> None:
-    """A name that two modules define would be a syntax error."""
+    """A constant that two modules define would be a syntax error."""
     for start in (START, HOME):
         (tmp_path / "page.js").write_text(script(start))
         done = subprocess.run([str(NODE), "--check", tmp_path / "page.js"], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("start", [START, HOME])
+def test_no_two_modules_define_the_same_name(start: str) -> None:
+    """Of two functions with one name, the joined script would have the later one alone, which is no syntax error."""
+    names = re.findall(r"^(?:async )?(?:function|const|let|class) (\w+)", script(start), re.MULTILINE)
+    assert [name for name, times in Counter(names).items() if times > 1] == []
 
 
 def test_every_module_is_joined_once_after_those_that_it_imports() -> None:

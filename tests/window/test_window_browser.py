@@ -93,6 +93,77 @@ def test_one_key_per_step_is_an_annotation_from_which_the_others_learn(window: W
     assert window.errors == []
 
 
+def summary(window: Window) -> str:
+    return window.get("document.querySelector('#summary').textContent")
+
+
+def test_after_the_last_label_is_undone_the_result_without_labels_is_shown(window: Window) -> None:
+    window.click_on("#tab-label")
+    window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
+    # The name of a new step gives it a key, and labels nothing.
+    window.click_on("#label-new")
+    window.write("wet")
+    window.press("Enter")
+    assert window.get("labelsOf(0)") == []
+    key = window.get("document.querySelector('#label-status').textContent").split()[1]
+    window.press(key)
+    window.wait_for("factsOf(state.run).given.length === 1", 60)
+    assert summary(window) == "3 videos, 1 annotated, 2 results"
+    window.press("Control+z")
+    assert window.get("document.querySelector('#label-status').textContent") == ""
+    window.wait_for("factsOf(state.run).id === 'raw/kmeans/seed0'", 60)
+    assert summary(window) == "3 videos, none annotated, 1 result"
+    assert window.get("segmentsOf(0, state.run).length") > 1
+    assert window.errors == []
+
+
+def test_a_segment_replaces_marks_of_another_step_and_marks_are_deleted(window: Window, task: Task) -> None:
+    file = task.root / "tea" / "first.csv"
+    window.click_on("#tab-label")
+    window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
+    window.run("document.querySelector('#label-mode').value = 'marks'")
+    for key in ("ArrowRight", "1", "ArrowRight", "ArrowRight", "2"):
+        window.press(key)
+    window.run("document.querySelector('#label-mode').value = 'segments'")
+    for key in ("Home", "3", "ArrowRight", "ArrowRight", "0"):
+        window.press(key)
+    saved(window)
+    rows = read_annotation_file(file, marks=True)
+    assert rows["label"].tolist() == ["key step 3", "background", "key step 2"]
+    assert rows["start_s"].tolist() == [0, 2, 3]
+    # A click on the mark goes there.
+    window.press("Home")
+    window.click_on("#label-bar .mark")
+    assert window.get("Math.abs(here() - 3000)") <= 1
+    window.press("Delete")
+    saved(window)
+    assert read_annotation_file(file, marks=True)["label"].tolist() == ["key step 3", "background"]
+    # A click on a border goes there, too, and changes nothing.
+    text = file.read_text()
+    window.click_on("#label-bar .grip.end")
+    assert window.get("Math.abs(here() - 2000)") <= 1
+    assert file.read_text() == text
+    assert window.errors == []
+
+
+def test_keys_label_after_a_click_on_the_controls_of_the_video(window: Window) -> None:
+    window.click_on("#tab-label")
+    window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
+    box = window.box("#label-stage video")
+    # On the picture, which plays, and on the slider at its lower edge.
+    window.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 3)
+    window.wait_for("!stage.element.paused")
+    window.press(" ")
+    assert window.get("stage.element.paused")
+    window.click(box["x"] + box["width"] / 2, box["y"] + box["height"] - 18)
+    window.wait_for("here() > 2000")
+    window.press("2")
+    assert window.get("labelsOf(stage.video)[0][2]") == "key step 2"
+    window.press(" ")
+    assert not window.get("stage.element.paused")
+    assert window.errors == []
+
+
 def test_answers_are_marks_and_the_next_question_follows(window: Window, task: Task) -> None:
     window.click_on("#tab-ask")
     for n in (1, 2):
@@ -106,19 +177,52 @@ def test_answers_are_marks_and_the_next_question_follows(window: Window, task: T
     rows = [row for file in files for row in file.read_text().splitlines()[1:]]
     assert sorted(row.split(",")[1:] for row in rows) == [["", "key step 1"], ["", "key step 2"]]
     assert window.get("document.querySelector('#ask-count').textContent") == "2"
+    # The last answer is undone, and asked for again.
+    window.press("Control+z")
+    saved(window)
+    assert window.get("document.querySelector('#ask-count').textContent") == "1"
+    assert window.get("document.querySelector('#ask-where').textContent") == where
     assert window.errors == []
 
 
 def test_a_number_is_tried_and_saved(window: Window, task: Task) -> None:
+    window.click_on("#tab-label")
+    window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
+    window.press("1")
+    window.wait_for("factsOf(state.run).given.length === 1", 60)
     window.click_on("#tab-tree")
+    assert window.get("document.querySelector('#cut').value") == "4"
     window.wait_for("document.querySelector('#cut').max > 4")
     window.run("document.querySelector('#cut').focus()")
     window.press("ArrowRight")
     window.wait_for("factsOf(state.run).K === 5", 60)
     assert window.get("document.querySelector('#cut-use').textContent") == "Use 5"
+    assert "without labels" in window.get("document.querySelector('#cut-status').textContent")
     window.click_on("#cut-use")
     window.wait_for("document.querySelector('#cut-status').textContent.startsWith('Saved')")
+    assert "raw / kmeans with 5" in window.get("document.querySelector('#cut-status').textContent")
     assert (task.folder / "config.yaml").read_text() == f"{CONFIG}decode: {{K: 5}}\n"
+    assert window.errors == []
+
+
+def test_what_comes_and_goes_moves_nothing_and_a_new_page_has_the_same_tab(window: Window, task: Task) -> None:
+    window.click_on("#tab-label")
+    window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
+    axis = "document.querySelector('#label-axis').getBoundingClientRect().top"
+    newer = "document.querySelector('#newer').getBoundingClientRect().left"
+    before = window.get(axis), window.get(newer)
+    window.run("showState({run: {fault: 'a long message '.repeat(60)}, tasks: [], answers: {}})")
+    assert (window.get(axis), window.get(newer)) == before
+    window.run("showState({run: {at_work: true, seconds: 1}, tasks: [], answers: {}})")
+    assert (window.get(axis), window.get(newer)) == before
+    # A word stays where it is when what belongs to it is open.
+    words = "document.querySelector('#about-result > summary').getBoundingClientRect().top"
+    where = window.get(words)
+    window.click_on("#about-result > summary")
+    assert window.get("document.querySelector('#run').checkVisibility()")
+    assert window.get(words) == where
+    window._page.reload()
+    window.wait_for("document.querySelector('#label')?.hidden === false")
     assert window.errors == []
 
 
@@ -140,6 +244,11 @@ def test_names_are_saved_as_they_are_typed(window: Window, task: Task) -> None:
     saved(window)
     names = read_names(task.folder / "names" / "mine" / "tea.yaml")
     assert list(names["raw/kmeans/seed0"].names.values()) == ["pour <b>water</b>"]
+    assert window.get("document.querySelector('#rows h3').textContent").endswith(": pour <b>water</b>")
+    window.click_on("#forget")
+    saved(window)
+    assert window.get("document.querySelector('#rows input').value") == ""
+    assert not (task.folder / "names" / "mine" / "tea.yaml").exists()
     assert window.errors == []
 
 

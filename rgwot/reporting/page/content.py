@@ -27,7 +27,6 @@ from rgwot.keysteps.warnings import COMPETE, COMPETING, OTHER_SEED, seeds_compet
 from rgwot.names import read_names
 from rgwot.paths import Run, Tree
 from rgwot.procedure.differences import what, with_sureness
-from rgwot.procedure.facts import join_words
 from rgwot.procedure.groups import LEVEL, MEASURES, OF_GROUP, few_videos
 from rgwot.procedure.interface import Deviation, Procedure
 from rgwot.procedure.learning import recordings_from_segments
@@ -259,12 +258,13 @@ def _figures(tree: Tree, run: Run, page_folder: Path) -> dict[str, str]:
 def _worth_annotating(tree: Tree, shown: Sequence[ShownRun], manifest: pd.DataFrame) -> Suggestion | None:
     """Return the videos to annotate next by the first result with suggestions, if any."""
     annotated = set(manifest.loc[manifest["status"] == "ok", "video"])
+    annotated.update(video for run in shown for video in run.facts.given)
     for run in shown:
         videos = [video for video in json.loads(run.view or "{}").get("next", []) if video not in annotated]
         if videos:
             names = [stem_of(video) for video in videos]
             command = export_command(tree.keysteps(run.run).as_posix(), names)
-            return Suggestion(f"Annotate next: {join_words(names)}", command)
+            return Suggestion(videos, command)
     return None
 
 

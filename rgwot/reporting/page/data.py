@@ -166,7 +166,7 @@ class Groups:
 class Suggestion:
     """Which videos to annotate next, and the command that exports them."""
 
-    sentence: str
+    videos: Sequence[str]
     command: str
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from rgwot.keysteps.warnings import SEE_BOTH
 from rgwot.reporting.figures.style import BACKGROUND_COLOUR, STEP_COLOURS, UNMATCHED, ink_on
 
 #: The modules that start the page of a task and the first page of the window, and how modules import each other.
@@ -100,7 +101,12 @@ def home_page() -> str:
     return filled("home.html.j2", script=script(HOME))
 
 
+def in_window(text: str) -> str:
+    """Return a text of a page with what a person does in the window in place of what one does without it."""
+    return text.replace(SEE_BOTH, "look at both (Compare with another seed, under Result)")
+
+
 def as_window(page: Path) -> str:
     """Return a page with the time at which it was made, by which its script knows that there is a server."""
-    text, made = page.read_text(encoding="utf-8"), page.stat().st_mtime_ns
+    text, made = in_window(page.read_text(encoding="utf-8")), page.stat().st_mtime_ns
     return text.replace('<html lang="en">', f'<html lang="en" data-window="{made}">', 1)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { annotationLines, budgetLines, comingSteps, cutRows, drawnRuns, giveRow, indexAt, isMark, isOneOrder, lengthsOf, mostShared, moveBorder, nearerSide, nearestSpan, occurrences, overlaps, putMark, segmentsOfBars, spreadOf, stepNumbers, tickTimes } from "../../../rgwot/reporting/page/parts/segments.js";
+import { annotationLines, budgetLines, comingSteps, cutRows, drawnRuns, giveRow, indexAt, isMark, isOneOrder, lengthsOf, mostShared, moveBorder, nearerSide, nearestSpan, occurrences, oneStepEach, overlaps, putMark, segmentsOfBars, spreadOf, stepNumbers, tickTimes, withoutRowAt } from "../../../rgwot/reporting/page/parts/segments.js";
 
 const ROWS = [[0, 1000, 1], [1000, 3000, 2], [3000, 6000, 0]];
 
@@ -94,6 +94,19 @@ test("marks come after the segments, in order, one per moment", () => {
   assert.deepEqual(cutRows(two, 2500).slice(4), two.slice(3));
   assert.equal(indexAt(two, 500), 0);
   assert.deepEqual(annotationLines(two.slice(3), 2000, String), ["0.5,,0", "2,,3"]);
+});
+
+test("a segment replaces the marks of other steps inside it", () => {
+  const marks = [[0, 0, 1], [1000, 1000, 1], [1500, 1500, 2], [3000, 3000, 7], [6000, 6000, 2]];
+  // Those at its start are inside, those at its end are not.
+  assert.deepEqual(oneStepEach([[1000, 3000, 2], ...marks]), [[1000, 3000, 2], marks[0], marks[2], marks[3], marks[4]]);
+});
+
+test("the nearest mark is deleted, or else the segment", () => {
+  const rows = [[0, 1000, 1], [1000, 3000, 2], [500, 500, 3], [540, 540, 4]];
+  assert.deepEqual(withoutRowAt(rows, 530, 40), rows.slice(0, 3));
+  assert.deepEqual(withoutRowAt(rows, 581, 40), rows.slice(1));
+  assert.deepEqual(withoutRowAt(rows, 3000, 40), rows);
 });
 
 test("lines of an annotation end with the video", () => {

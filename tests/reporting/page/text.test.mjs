@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { amount, clock, csvField, inRange, listed, namesText, oneLine, percent, plural, probability, score, yamlText } from "../../../rgwot/reporting/page/parts/text.js";
+import { amount, clock, csvField, fileName, inRange, listed, namesText, oneLine, percent, plural, probability, score, yamlText } from "../../../rgwot/reporting/page/parts/text.js";
 
 test("clock carries rounded seconds into minutes", () => {
   assert.equal(clock(62.34), "1:02.3");
@@ -38,6 +38,11 @@ test("lists", () => {
 
 test("a typed name becomes one line", () => {
   assert.equal(oneLine(" pour\n\twater\u0000 "), "pour water");
+});
+
+test("a file is named as people write the task", () => {
+  assert.equal(fileName("washing%20hands", "K6.csv"), "washing hands_K6.csv");
+  assert.equal(fileName("caf%e9", "K6.csv"), "caf%e9_K6.csv");
 });
 
 test("a CSV field is quoted only where it must be", () => {

@@ -3,13 +3,13 @@
 
 import { channelsOf } from "./channels.js";
 import { byId, isTyped, make, spread } from "./dom.js";
-import { labelsOf, setLabels } from "./labels.js";
+import { annotations, labelsOf, setLabels, undo } from "./labels.js";
 import { latest, live } from "./live.js";
 import { keyList, lookOfName, nameFor, startNewName } from "./names.js";
 import { opened, release, sourceOf } from "./player.js";
 import { calledNow, place, segmentsOf, stepName } from "./results.js";
-import { putMark } from "./segments.js";
-import { ask, below } from "./server.js";
+import { isMark, putMark } from "./segments.js";
+import { afterRun, ask, below } from "./server.js";
 import { DATA, state } from "./state.js";
 import { clock, percent } from "./text.js";
 
@@ -18,21 +18,26 @@ const AROUND_S = 1.5;
 let moment = null;
 let shownMoment = null;
 const skippedMoments = new Set();
-let answersGiven = 0;
+let askedTurn = 0;
 
 const tellAsking = (text) => { byId("ask-status").textContent = text; };
 const keyOfMoment = ({ video, time_s: seconds }) => `${video} ${seconds}`;
 
 async function askNext() {
+  moment = null;
+  // A later question, or one whose answer was undone, takes the place of one that is still being looked for.
+  const turn = ++askedTurn;
   tellAsking("Looking for the moment that teaches most.");
   try {
     const found = await ask(`${below("/api/questions", DATA.dataset, DATA.task)}?skipped=${skippedMoments.size}`);
+    if (moment || turn !== askedTurn) return;
     const next = found.find((one) => !skippedMoments.has(keyOfMoment(one)));
     moment = next ? { video: place.get(next.video), seconds: next.time_s } : null;
     tellAsking(next ? "" : "Every moment has an answer.");
   } catch (error) {
-    moment = null;
+    if (moment || turn !== askedTurn) return;
     tellAsking(error.message);
+    afterRun(error, () => { if (state.view === "ask" && !moment) askNext(); });
   }
   drawMoment();
 }
@@ -66,10 +71,25 @@ function giveAnswer(name) {
   if (!moment) return;
   const { video, seconds } = moment;
   moment = null;
-  answersGiven += 1;
-  byId("ask-count").textContent = String(answersGiven);
   tellAsking(`${name === "-" ? "No step" : calledNow(name)} at ${clock(seconds)}. Learning.`);
   setLabels(video, putMark(labelsOf(video), Math.round(1000 * seconds), name));
+}
+
+/** Undo the last change or, with `redo`, make it again; an answer that was undone is asked for again. */
+function undoAnswer(redo = false) {
+  const last = state.done[state.done.length - 1];
+  const video = undo(redo);
+  if (video < 0) return;
+  const gone = redo ? null : (last.after || []).find((row) => isMark(row) && !labelsOf(video).some((one) => isMark(one) && one[0] === row[0]));
+  if (gone) moment = { video, seconds: gone[0] / 1000 };
+  tellAsking("");
+  drawMoment();
+}
+
+/** How many moments have an answer, those of earlier pages among them. */
+function countAnswers() {
+  byId("ask-count").textContent = String(DATA.videos.flatMap((_, video) => labelsOf(video).filter(isMark)).length);
+  byId("ask-undo").disabled = !state.done.length;
 }
 
 function skip() {
@@ -97,10 +117,11 @@ export function drawChanges() {
     }
     return [make("div", { className: "label", textContent: video.name }), bar];
   }));
-  byId("ask-share").textContent = latest.share === null ? "" : `The last answer changed ${percent(latest.share, 1)} of all videos.${latest.settled ? " So did the last three: further answers will change little." : ""}`;
+  byId("ask-share").textContent = latest.share === null ? "" : `The last change of labels changed ${percent(latest.share, 1)} of all videos${Object.keys(latest.changed).length ? ", framed below" : ""}.${latest.settled ? " So did the last three: further ones will change little." : ""}`;
 }
 
 export function showAsking() {
+  countAnswers();
   drawChanges();
   if (!moment) askNext();
   else drawMoment();
@@ -115,8 +136,16 @@ export function pauseAsking() {
 export function startAsking() {
   startNewName("ask-new", giveAnswer);
   byId("ask-skip").addEventListener("click", skip);
+  byId("ask-undo").addEventListener("click", () => undoAnswer());
+  annotations.addEventListener("changed", countAnswers);
   document.addEventListener("keydown", (event) => {
-    if (state.view !== "ask" || !moment || event.ctrlKey || event.altKey || event.metaKey || isTyped(event)) return;
+    if (state.view !== "ask" || event.altKey || event.metaKey || isTyped(event)) return;
+    if (event.ctrlKey && event.key.toLowerCase() === "z") {
+      event.preventDefault();
+      undoAnswer(event.shiftKey);
+      return;
+    }
+    if (!moment || event.ctrlKey) return;
     const name = nameFor(event.key);
     if (event.key === "ArrowRight") skip();
     else if (name) giveAnswer(name);

@@ -5,7 +5,7 @@ import { chip } from "./looks.js";
 import { inOrder, nameOf, occurrencesOf, sameStep } from "./results.js";
 import { budgetLines, lengthsOf, spreadOf } from "./segments.js";
 import { DATA, state } from "./state.js";
-import { csvField, percent, seconds } from "./text.js";
+import { csvField, fileName, percent, seconds } from "./text.js";
 
 /** Wider tables cannot be read; the file has all of it. */
 const MOST_COLUMNS = 20;
@@ -34,7 +34,7 @@ export function drawBudget(space) {
       ...[...(wide ? own : []), Math.max(0, rest), video.duration].map((s) => make("td", { textContent: s ? seconds(s) : "" })));
   });
   const save = make("button", { type: "button", textContent: "Download all times (CSV)" });
-  save.addEventListener("click", () => download(budgetLines(videos, steps, (step) => csvField(nameOf(run, step)), csvField).join("\n"), "text/csv", `${DATA.task}_times.csv`));
+  save.addEventListener("click", () => download(budgetLines(videos, steps, (step) => csvField(nameOf(run, step)), csvField).join("\n"), "text/csv", fileName(DATA.task, "times.csv")));
   space.replaceChildren(space.firstElementChild,
     make("p", { className: "hint", textContent: "Seconds of an occurrence, mean ± standard deviation over n occurrences in all videos; what does not count is no occurrence." }),
     table("Times of steps", ["Key step", "n", "Mean ± sd (s)", "From, to (s)", "Share of all time"], rows),

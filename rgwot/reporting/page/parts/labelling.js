@@ -4,15 +4,17 @@
 import { channelsOf } from "./channels.js";
 import { byId, isTyped, make, offer, spread } from "./dom.js";
 import { annotations, isLabelled, labelsOf, setLabels, undo } from "./labels.js";
-import { keyList, lookOfName, nameFor, startNewName } from "./names.js";
+import { allNames, keyList, keysOf, lookOfName, nameFor, startNewName } from "./names.js";
 import { opened, release, sourceOf } from "./player.js";
 import { calledNow, segmentsOf, stepName } from "./results.js";
-import { beginStep, isMark, moveEnd, moveStart, putMark, reached } from "./segments.js";
+import { beginStep, indexAt, isMark, moveEnd, moveStart, putMark, reached, withoutRowAt } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { clock } from "./text.js";
 
 const SPEEDS = [0.5, 1, 1.5, 2, 4, 8];
 const FEATURES_TICK_MS = 100;
+/** A border that is dragged less far, in pixels, is clicked. */
+const CLICKED_PX = 3;
 /** What plays: as of `opened`, or a clock of its own for features without a video. */
 let stage = null;
 let speed = 1;
@@ -48,11 +50,14 @@ function clockOf(video, seconds) {
 export function labelVideo(video, seconds = 0) {
   if (stage) release(stage);
   growing = false;
+  tellLabel("");
   stage = sourceOf(video) ? opened(video, seconds, false, tellLabel) : clockOf(video, seconds);
   byId("label-video").value = String(video);
   if (!sourceOf(video)) stage.channels = channelsOf(video, tellLabel, (time) => seek(1000 * time));
   byId("label-stage").replaceChildren(stage.channels?.element || stage.element);
   for (const kind of ["timeupdate", "seeked", "pause", "ended"]) stage.element.addEventListener(kind, followPlayhead);
+  // After a click on them, the controls of the video would keep all keys for themselves.
+  stage.element.addEventListener("focusin", ({ target }) => { if (!target.matches(":focus-visible")) target.blur(); });
   stage.element.playbackRate = speed;
   drawLabelling();
 }
@@ -77,12 +82,41 @@ function give(name) {
   const { video } = stage;
   const time = here();
   const rows = labelsOf(video);
+  const labelled = rows[indexAt(rows, time)];
+  if (marking() && labelled && labelled[2] !== name) {
+    tellLabel(`${clock(time / 1000, 1)} is inside a segment of ${calledNow(labelled[2])}: no mark was made.`);
+    return;
+  }
   if (marking()) setLabels(video, putMark(rows, time, name));
   else {
     setLabels(video, beginStep(growing ? reached(rows, time) : rows, time, name, durationOf(video)));
     growing = !stage.element.paused;
   }
   tellLabel(`${name === "-" ? "no step" : calledNow(name)} at ${clock(time / 1000, 1)}`);
+}
+
+/** List a new step, whose key then begins it. */
+function listStep(name) {
+  drawLabelling();
+  const key = keysOf(allNames()).get(name);
+  tellLabel(`${key ? `Key ${key}` : "A click on its name"} ${marking() ? "marks" : "begins"} ${calledNow(name)}.`);
+}
+
+/** Delete the mark at the playhead, or else the segment. */
+function deleteHere() {
+  const { video } = stage;
+  const rows = withoutRowAt(labelsOf(video), here(), 1000 / DATA.videos[video].fps);
+  growing = false;
+  if (rows.length < labelsOf(video).length) setLabels(video, rows);
+  tellLabel("");
+}
+
+/** Undo the last change or, with `redo`, make it again; it may be of another video, which is then shown. */
+function undoLabel(redo = false) {
+  growing = false;
+  const video = undo(redo);
+  if (video >= 0 && video !== stage.video) labelVideo(video);
+  tellLabel("");
 }
 
 function drawLabelling() {
@@ -127,7 +161,7 @@ function drawRows(rows) {
   drawHead();
 }
 
-/** A border that can be dragged. */
+/** A border that can be dragged; a click goes there. */
 function labelGrip(index, side, time) {
   const made = make("div", { className: `grip ${side}` });
   made.style.left = `${(100 * time) / durationOf(stage.video)}%`;
@@ -136,7 +170,7 @@ function labelGrip(index, side, time) {
     event.stopPropagation();
     stage.element.pause();
     made.setPointerCapture(event.pointerId);
-    made.dataset.held = "yes";
+    made.dataset.held = String(event.clientX);
   });
   const at = (event) => timeAt(event.clientX);
   made.addEventListener("pointermove", (event) => {
@@ -148,7 +182,10 @@ function labelGrip(index, side, time) {
     if (!made.dataset.held) return;
     event.stopPropagation();
     const rows = labelsOf(stage.video);
-    setLabels(stage.video, side === "start" ? moveStart(rows, index, at(event)) : moveEnd(rows, index, at(event), durationOf(stage.video)));
+    if (Math.abs(event.clientX - Number(made.dataset.held)) < CLICKED_PX) {
+      delete made.dataset.held;
+      seek(time);
+    } else setLabels(stage.video, side === "start" ? moveStart(rows, index, at(event)) : moveEnd(rows, index, at(event), durationOf(stage.video)));
   });
   made.addEventListener("click", (event) => event.stopPropagation());
   return made;
@@ -196,6 +233,9 @@ const COMMANDS = {
   " ": () => (stage.element.paused ? stage.element.play().catch(() => {}) : stage.element.pause()),
   ",": () => { stage.element.pause(); seek(here() - 1000 / DATA.videos[stage.video].fps); },
   ".": () => { stage.element.pause(); seek(here() + 1000 / DATA.videos[stage.video].fps); },
+  Home: () => seek(0),
+  Delete: deleteHere,
+  Backspace: deleteHere,
   ArrowLeft: () => seek(here() - 1000),
   ArrowRight: () => seek(here() + 1000),
   "-": () => faster(-1),
@@ -207,7 +247,7 @@ function byKey(event) {
   if (state.view !== "label" || !stage || event.altKey || event.metaKey || isTyped(event)) return;
   if (event.ctrlKey) {
     if (event.key.toLowerCase() !== "z") return;
-    undo(event.shiftKey);
+    undoLabel(event.shiftKey);
   } else if (COMMANDS[event.key]) COMMANDS[event.key]();
   else {
     const name = nameFor(event.key);
@@ -231,10 +271,10 @@ export function startLabelling() {
   byId("label-video").addEventListener("change", () => { labelVideo(Number(byId("label-video").value)); byId("label-video").blur(); });
   byId("label-zoom").addEventListener("input", () => { drawRows(labelsOf(stage.video)); byId("label-zoom").blur(); });
   byId("label-next").addEventListener("click", nextVideo);
-  byId("label-undo").addEventListener("click", () => undo());
-  byId("label-redo").addEventListener("click", () => undo(true));
-  byId("label-axis").addEventListener("click", (event) => seek(timeAt(event.clientX)));
-  startNewName("label-new", give);
+  byId("label-undo").addEventListener("click", () => undoLabel());
+  byId("label-redo").addEventListener("click", () => undoLabel(true));
+  byId("label-axis").addEventListener("click", ({ target, clientX }) => seek(target.matches(".mark") ? shownRows[Number(target.dataset.index)][0] : timeAt(clientX)));
+  startNewName("label-new", listStep);
   document.addEventListener("keydown", byKey);
   annotations.addEventListener("changed", () => { if (state.view === "label" && stage) drawLabelling(); });
 }

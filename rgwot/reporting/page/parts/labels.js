@@ -4,7 +4,7 @@
 
 import { MADE } from "./server.js";
 import { save } from "./saving.js";
-import { annotationLines, isMark } from "./segments.js";
+import { annotationLines, isMark, oneStepEach } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { csvField, ms } from "./text.js";
 
@@ -17,8 +17,9 @@ const atOpening = DATA.videos.map((_, video) => rowsOfTruth(video));
 export const labelsOf = (video) => state.labels.get(video) || atOpening[video];
 export const isLabelled = (video) => state.labels.has(video);
 
-/** Change the annotation of a video; successive changes of one `kind` count as one. */
-export function setLabels(video, rows, kind = null) {
+/** Change the annotation of a video; successive changes of one `kind` count as one. A segment replaces the marks inside it. */
+export function setLabels(video, changed, kind = null) {
+  const rows = changed && oneStepEach(changed);
   const last = state.done[state.done.length - 1];
   const before = state.labels.get(video) || null;
   if (kind && last && last.kind === kind && last.video === video) last.after = rows;

@@ -12,8 +12,6 @@ import { DATA, state } from "./state.js";
 /** Sends "answer" (with the number of the result) when a result is new, and "state" with what the server says of itself. */
 export const live = new EventTarget();
 
-const ANNOTATED_AT_OPENING = Object.keys(DATA.steps).length > 0;
-
 /**
  * Give the steps of an answer their colours: by name, so that a name has one colour in all answers; a step of an answer
  * without names has that of the step of the first result with which it shares most time, one to one.
@@ -42,21 +40,30 @@ function colourAnswer(facts, run, { segments }) {
 export function putAnswer({ facts, body, picture, truth, steps, status }) {
   const known = DATA.runs.findIndex(({ id }) => id === facts.id);
   const run = known < 0 ? DATA.runs.length : known;
+  const same = known >= 0 && DATA.runs[run].result === facts.result;
   DATA.runs[run] = facts;
+  state.forgotten.delete(run);
   setBlock(`run-${run}`, body);
   // Typical frames are those of another answer; the tree does not depend on one.
   const view = block(`view-${run}`) || block("view-0");
-  setBlock(`view-${run}`, view && { ...view, typical: [] });
+  if (!same) setBlock(`view-${run}`, view && { ...view, typical: [] });
   Object.assign(DATA, { truth, steps });
   DATA.videos.forEach((video, at) => [video.status, video.reason] = status[at]);
   state.names.delete(run);
-  if (!ANNOTATED_AT_OPENING) colourAnswer(facts, run, body);
+  if (!state.annotated) colourAnswer(facts, run, body);
   document.querySelector(`.procedure[data-run="${run}"]`)?.remove();
   // The template of the page wrote it, and escaped every text in it; a script in it would not run either.
   const drawn = new DOMParser().parseFromString(picture, "text/html").querySelector(".procedure");
   drawn.dataset.run = String(run);
   byId("procedure").prepend(drawn);
   return run;
+}
+
+/** Forget what labels taught: there are none any more. */
+function forgetTaught() {
+  DATA.runs.forEach(({ given }, run) => { if (given.length) state.forgotten.add(run); });
+  state.annotated = false;
+  DATA.true_procedures = [];
 }
 
 /** The spans of each video that the last answer has changed, in milliseconds, by id; and what it says of itself. */
@@ -72,6 +79,7 @@ async function learn(told) {
     answerVersion = answer.version;
     if (answer.facts) {
       latest = answer;
+      if (!answer.facts.given.length) forgetTaught();
       live.dispatchEvent(new CustomEvent("answer", { detail: { run: putAnswer(answer), learned: true } }));
     }
   } catch {
@@ -87,7 +95,7 @@ function showState(told) {
   const answer = (told.answers || {})[`${DATA.dataset}/${DATA.task}`];
   byId("many-windows").hidden = !(told.windows > 1);
   byId("newer").hidden = !own || !own.made || own.made === MADE;
-  const lines = [answer?.working ? "Learning from your labels." : "", answer?.fault || "", told.run ? runInWords(told.run) : "", told.problem || ""];
+  const lines = [answer?.working ? "Learning from your labels." : answer?.waiting ? "Your labels are learned when the run has ended." : "", answer?.fault || "", told.run ? runInWords(told.run) : "", told.problem || ""];
   byId("running").textContent = lines.filter(Boolean).join(" ");
   byId("cancel").hidden = !told.run?.at_work;
   live.dispatchEvent(new CustomEvent("state", { detail: told }));

@@ -1,18 +1,18 @@
 // The colours and labels of key steps, and the pictures of videos.
 
 import { byId, make } from "./dom.js";
-import { ANNOTATED, inOrder, isTaught, labelOf, matchOf, placeOf, sameStep, stepName } from "./results.js";
+import { inOrder, isTaught, labelOf, matchOf, placeOf, sameStep, stepName } from "./results.js";
 import { DATA, state } from "./state.js";
 
 /** An annotated step has its own colour; on a page that was made without annotations, that of what was found, which it names. */
-const annotatedColour = (step) => (ANNOTATED ? step : state.colours.get(step) ?? step);
+const annotatedColour = (step) => (state.annotated ? step : state.colours.get(step) ?? step);
 
 /** Classes that colour a step: if there are annotations, a colour means the same annotated step everywhere. */
 export function lookOf(run, step) {
   const own = sameStep(run, step);
   if (own < 0) return lookAt(annotatedColour(-own));
   // What a method itself calls background is no key step.
-  const index = own === 0 ? 0 : run < 0 || isTaught(run) ? annotatedColour(own) : ANNOTATED ? matchOf(run, own) : placeOf(run, own) ?? own;
+  const index = own === 0 ? 0 : run < 0 || isTaught(run) ? annotatedColour(own) : state.annotated ? matchOf(run, own) : placeOf(run, own) ?? own;
   if (index === undefined) return ["step", "none"];
   return index === 0 ? ["step", "s0"] : lookAt(index);
 }
@@ -28,7 +28,7 @@ export function colourOfName(name) {
   const { coloursOfNames } = state;
   for (const step of inOrder(0)) coloursOfNames.set(stepName(0, step), placeOf(0, step));
   if (!coloursOfNames.has(name)) {
-    const taken = new Set([...coloursOfNames.values(), ...Object.keys(DATA.steps).map(Number).filter(() => ANNOTATED)]);
+    const taken = new Set([...coloursOfNames.values(), ...Object.keys(DATA.steps).map(Number).filter(() => state.annotated)]);
     let free = 1;
     while (taken.has(free)) free += 1;
     coloursOfNames.set(name, free);

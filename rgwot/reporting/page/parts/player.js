@@ -102,7 +102,11 @@ function showPlayer(facts, seconds, content) {
   close.addEventListener("click", () => stopPlayer());
   const title = make("div", { id: "player-title", role: "status" });
   player.replaceChildren(make("div", { className: "head" }, title, close), content);
+  // The page gets narrower; what was clicked stays where it is.
+  const top = () => (state.opener?.isConnected ? state.opener.getBoundingClientRect().top : 0);
+  const before = top();
   player.hidden = false;
+  window.scrollBy(0, top() - before);
   head(facts, seconds);
   uncover();
 }

@@ -2,14 +2,14 @@
 // and highlights what a key step needs.
 
 import { drawBudget, startBudget } from "./budget.js";
-import { byId, make, spread } from "./dom.js";
+import { byId, download, make, spread } from "./dom.js";
 import { drawPicture, dye, lookOf, pictureAt, sharp, stripOf } from "./looks.js";
 import { playFrom, sourceOf } from "./player.js";
 import { hidePopup, showPopup, showPopupBeside } from "./popup.js";
 import { startSift } from "./sift.js";
 import { labelOf, nameOf, namesOf, occurrencesOf, place, segmentsOf, viewOf } from "./results.js";
 import { DATA, state } from "./state.js";
-import { clock, listed } from "./text.js";
+import { clock, csvField, fileName, listed } from "./text.js";
 import { bar, numberOfDeviations, ticks, watchBars } from "./videos.js";
 
 const procedures = byId("procedure");
@@ -50,6 +50,14 @@ function sortLines(own, seen, filtered) {
   if (filtered) for (const folded of own.querySelectorAll(".rest")) folded.open = true;
 }
 
+/** All deviations as a table, in the order of the study, by the names of the key steps. */
+function saveDeviations(own, run) {
+  const rows = [...own.querySelectorAll(".deviation")].map(({ dataset, parentElement }) => ({ ...dataset, video: Number(parentElement.closest(".line").dataset.video) }))
+    .sort((a, b) => a.video - b.video || a.start - b.start);
+  const lines = rows.map(({ video, step, kind, sureness, start, end }) => [DATA.videos[video].id, step, nameOf(run, Number(step)), kind, start, end, sureness].map((field) => csvField(String(field))).join(","));
+  download(["video,key_step,name,deviation,start_s,end_s,sureness", ...lines, ""].join("\n"), "text/csv", fileName(DATA.task, "deviations.csv"));
+}
+
 /** Add what does not change while the page is open. */
 function prepare(own, run) {
   own.dataset.drawn = "yes";
@@ -71,6 +79,7 @@ function prepare(own, run) {
   }
   for (const list of own.querySelectorAll(".lines")) list.prepend(make("li", { className: "scale" }, ticks(longest)));
   startBudget(own);
+  own.querySelector(".save")?.addEventListener("click", () => saveDeviations(own, run));
   // Without key steps there are no lines.
   if (lines.length) startSift(own.querySelector(".sift"), numberOfDeviations, (seen, filtered) => sortLines(own, seen, filtered));
   // Short bars have room for numbers alone.

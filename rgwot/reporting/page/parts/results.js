@@ -9,7 +9,6 @@ import { MADE } from "./server.js";
 import { DATA, state } from "./state.js";
 import { namesText, oneLine } from "./text.js";
 
-export const ANNOTATED = Object.keys(DATA.steps).length > 0;
 export const LONGEST_NAME = 80;
 /** The number of a video, by its id. */
 export const place = new Map(DATA.videos.map((video, at) => [video.id, at]));
@@ -107,11 +106,13 @@ export function rename(run, step, text) {
   else remember(keyOf(run), JSON.stringify({ base: factsOf(run).names, names }));
 }
 
-/** Forget what was typed in this browser; the names of the file stay. */
+/** Forget what was typed in this browser; the names of the file stay. In the window all typed names are in the file. */
 export function forgetTyped(run) {
   remember(keyOf(run), null);
   state.names.delete(run);
-  if (MADE) saveNames();
+  if (!MADE) return;
+  state.names.set(run, { ...factsOf(run).labels });
+  saveNames();
 }
 
 /** The segments of a run by video, each as its key step and its end in milliseconds, by which its names are found again. */

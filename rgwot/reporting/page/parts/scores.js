@@ -1,7 +1,8 @@
 // The tab of scores: all methods and seeds side by side, and whether a result collapsed.
 
 import { byId, make, offer, scrolling, table } from "./dom.js";
-import { ANNOTATED, factsOf, runTitle } from "./results.js";
+import { labelsOf } from "./labels.js";
+import { factsOf, runTitle } from "./results.js";
 import { DATA, state } from "./state.js";
 import { listed, plural, score } from "./text.js";
 
@@ -25,7 +26,7 @@ export function drawScores() {
   const scores = DATA.scores;
   const space = byId("score-table");
   if (!scores) {
-    space.replaceChildren(...(ANNOTATED ? unscored([]) : [make("p", { textContent: "No video of this task is annotated, so there is nothing to score." })]));
+    space.replaceChildren(...(state.annotated ? unscored([]) : [make("p", { textContent: DATA.videos.some((_, video) => labelsOf(video).length) ? "The labels are newer than this page; the next page has the scores of what they did not teach." : "No video of this task is annotated, so there is nothing to score." })]));
     return;
   }
   const [metric, rule, every] = [byId("metric").value, byId("rule").value, byId("seeds").checked];

@@ -122,6 +122,17 @@ export const putMark = (rows, time, step, index = -1) => [
   ...rows.filter((row, n) => n !== index && !(isMark(row) && row[0] === time)), [time, time, step],
 ].sort((a, b) => Number(isMark(a)) - Number(isMark(b)) || a[0] - b[0]);
 
+/** Rows without the marks inside a segment of another step: a moment has one step, and the segment is what counts. */
+export const oneStepEach = (rows) => rows.filter((row) => !isMark(row) || !rows.some(([start, end, step]) => start <= row[0] && row[0] < end && step !== row[2]));
+
+/** Rows without the mark that is nearest to a time and at most `slack` away from it, or else without the segment there. */
+export function withoutRowAt(rows, time, slack) {
+  const away = (row) => (isMark(row) ? Math.abs(row[0] - time) : Infinity);
+  const nearest = Math.min(...rows.map(away));
+  const index = nearest <= slack ? rows.findIndex((row) => away(row) === nearest) : indexAt(rows, time);
+  return rows.filter((_, n) => n !== index);
+}
+
 /** The index of the segment at a time, -1 if there is none. */
 export const indexAt = (segments, time) => segments.findLastIndex(([start, end]) => start <= time && time < end);
 

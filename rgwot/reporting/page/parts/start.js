@@ -9,18 +9,19 @@ import { closeExamples } from "./examples.js";
 import { startGrouping } from "./grouping.js";
 import { drawGroups, startGroups } from "./groups.js";
 import { pauseLabelling, showLabelling, startLabelling } from "./labelling.js";
+import { annotations, labelsOf } from "./labels.js";
 import { live, startLive } from "./live.js";
 import { dye, lookOf } from "./looks.js";
 import { player, stopPlayer } from "./player.js";
 import { hidePopup, popup } from "./popup.js";
 import { drawProcedure } from "./procedure.js";
-import { downloadNames, factsOf, forgetTyped, runTitle, viewOf } from "./results.js";
+import { downloadNames, factsOf, forgetTyped, place, runTitle, viewOf } from "./results.js";
 import { startSaving } from "./saving.js";
 import { drawScores, drawTraining, startScores } from "./scores.js";
 import { MADE, tell } from "./server.js";
 import { DATA, state } from "./state.js";
 import { drawOrders, drawSteps } from "./steps.js";
-import { plural } from "./text.js";
+import { listed, plural } from "./text.js";
 import { drawTree, startTree } from "./tree.js";
 import { cards, drawStrip, fill, makeCards, refreshCards } from "./videos.js";
 
@@ -56,6 +57,8 @@ function show(wanted, focus = false) {
     if (own && focus) tab.focus();
   }
   state.view = view;
+  // So that the page shows it again when it is loaded anew.
+  if (MADE) history.replaceState({ view }, "");
   pauseLabelling();
   pauseAsking();
   closeExamples();
@@ -84,16 +87,17 @@ function chooseRun(run) {
 
 /** The results that can be chosen; trivial ones are compared under Scores alone, unless there are no others. */
 function chosenRuns() {
-  const all = DATA.runs.map((facts, run) => /** @type {const} */ ([facts, run]));
+  const all = DATA.runs.map((facts, run) => /** @type {const} */ ([facts, run])).filter(([, run]) => !state.forgotten.has(run));
   const worth = all.filter(([{ kind }]) => kind !== "trivial");
   return worth.length ? worth : all;
 }
 
 function drawSummary() {
-  const count = (status) => DATA.videos.filter((video) => video.status === status).length;
-  const parts = [plural(DATA.videos.length - count("skipped"), "video")];
-  // Labels given in Python are known by what they taught alone.
-  const annotated = count("ok") || new Set(DATA.runs.flatMap(({ given }) => given)).size;
+  const used = DATA.videos.filter(({ status }) => status !== "skipped");
+  const parts = [plural(used.length, "video")];
+  // A video with any label is annotated; labels given in Python are known by what they taught alone.
+  const taught = new Set(chosenRuns().flatMap(([{ given }]) => given));
+  const annotated = used.filter(({ id }) => taught.has(id) || labelsOf(place.get(id)).length).length;
   parts.push(annotated ? `${annotated} annotated` : "none annotated", plural(chosenRuns().length, "result"));
   byId("summary").textContent = parts.join(", ");
   const notices = DATA.notices.concat(DATA.videos.filter((video) => video.status === "skipped").map((video) => `Left out: ${video.name}: ${video.reason}`));
@@ -103,8 +107,9 @@ function drawSummary() {
   const shownNotices = notices.slice(0, 20).map((text) => make("p", { className: "notice", textContent: text }));
   if (notices.length > 20) shownNotices.push(make("p", { className: "notice", textContent: `and ${notices.length - 20} more` }));
   byId("notices").replaceChildren(...shownNotices);
-  byId("about-next").hidden = !DATA.next;
-  if (DATA.next) byId("next").textContent = `${DATA.next.sentence}, here under ${MADE ? "Label" : "Videos"}.`;
+  const next = (DATA.next?.videos || []).filter((id) => !labelsOf(place.get(id)).length).map((id) => DATA.videos[place.get(id)].name);
+  byId("about-next").hidden = !next.length;
+  byId("next").textContent = `Annotate next: ${listed(next)}, here under ${MADE ? "Label" : "Videos"}.`;
   byId("made").textContent = MADE ? `rgwot ${DATA.version}` : `Made by rgwot ${DATA.version}. Everything shown is in this file; only the videos are read, from their folder.`;
 }
 
@@ -188,8 +193,9 @@ byId("forget").addEventListener("click", () => {
   forgetTyped(state.run);
   namesChanged();
   drawSteps();
-  byId("names-status").textContent = MADE ? "The names are again those with which this result came." : "Only the names of the file are left.";
+  byId("names-status").textContent = MADE ? "No typed name of this result is left." : "Only the names of the file are left.";
 });
+annotations.addEventListener("changed", drawSummary);
 /** A result of the server is new: it is shown, but what is being typed or played stays. */
 live.addEventListener("answer", ({ detail: { run } }) => {
   offerRuns();
@@ -204,7 +210,7 @@ live.addEventListener("answer", ({ detail: { run } }) => {
   else if (!document.activeElement?.matches("#rows input")) show(state.view);
 });
 document.addEventListener("keydown", (event) => {
-  if (!MADE || !event.ctrlKey || event.key.toLowerCase() !== "z" || state.view === "label" || event.defaultPrevented || event.target.closest("input")) return;
+  if (!MADE || !event.ctrlKey || event.key.toLowerCase() !== "z" || OF_WINDOW.includes(state.view) || event.defaultPrevented || event.target.closest("input")) return;
   event.preventDefault();
   byId("edit-undo").click();
 });
@@ -224,4 +230,4 @@ drawVerdict();
 startScores();
 startComparison();
 startGroups();
-show("procedure");
+show((MADE && history.state?.view) || "procedure");

@@ -7,6 +7,10 @@ export const state = {
   /** The chosen result, and the tab that is shown. */
   run: 0,
   view: "procedure",
+  /** Whether a colour means an annotated step, because the page was made with annotations and there still are some. */
+  annotated: Object.keys(DATA.steps).length > 0,
+  /** In the window, the results that learned from labels which were all undone since. */
+  forgotten: new Set(),
   /** The tabs whose content is up to date. */
   drawn: new Set(),
   /** What the player plays (video, element, time of the first frame), and what had the focus before it opened. */

@@ -5,7 +5,7 @@ import { closeExamples, examplesOf, playExamples } from "./examples.js";
 import { chip, chips } from "./looks.js";
 import { playFrom } from "./player.js";
 import { shot, shotsOf, typicalOf } from "./procedure.js";
-import { ANNOTATED, LONGEST_NAME, bodyOf, hasBackground, inOrder, isTaught, matchInWords, nameOf, occurrencesOf, place, rename, runTitle, stepsOf, viewOf } from "./results.js";
+import { LONGEST_NAME, bodyOf, hasBackground, inOrder, isTaught, matchInWords, nameOf, occurrencesOf, place, rename, runTitle, stepsOf, viewOf } from "./results.js";
 import { isOneOrder, stepNumbers } from "./segments.js";
 import { MADE } from "./server.js";
 import { DATA, state } from "./state.js";
@@ -24,12 +24,18 @@ export function drawSteps() {
   });
   const numbers = stepNumbers(stepsOf(run), DATA.videos.map((_, at) => occurrencesOf(at, run)));
   const background = hasBackground(run) ? backgroundRow(run) : null;
+  const typical = stepsOf(run).some((step) => typicalOf(run, step).length);
+  const pictures = DATA.videos.some(({ strip }) => strip);
+  byId("frames-are").textContent = typical ? "These frames are nearest to the mean of each key step, from different videos first." : !pictures ? "" : "These frames are from the longest occurrence of each key step in some videos.";
   rows.replaceChildren(...[note, ...inOrder(run).map((step) => stepRow(run, step, view, numbers.get(step))), background].filter(Boolean));
 }
 
+/** Frames from the strips of videos. */
+const shownFrames = (run, step) => shotsOf(run, step).map(([at, seconds]) => frameButton(at, DATA.videos[at].name, seconds, shot(at, seconds, null)));
+
 /** Frames of what the result calls background; there is nothing to name. */
 function backgroundRow(run) {
-  const frames = shotsOf(run, 0).map(([at, seconds]) => frameButton(at, DATA.videos[at].name, seconds, shot(at, seconds, null)));
+  const frames = shownFrames(run, 0);
   return make("article", { className: "keystep", data: { step: "0" } },
     make("div", { className: "head" }, make("h3", { textContent: "Background" }), chip(run, 0, "background")),
     make("p", { className: "hint", textContent: "Frames that belong to no key step in this result." }),
@@ -39,6 +45,9 @@ function backgroundRow(run) {
 
 /** The name that somebody gave to a step; a number in words, by which a key labelled it, is none. */
 const ownName = (run, step) => (nameOf(run, step) === `key step ${step}` ? "" : nameOf(run, step));
+
+/** The number of a key step, and its name. */
+const titleOf = (run, step) => `Key step ${step}${ownName(run, step) ? `: ${ownName(run, step)}` : ""}`;
 
 function stepRow(run, step, view, numbers) {
   const input = make("input", {
@@ -51,7 +60,11 @@ function stepRow(run, step, view, numbers) {
     data: { step: String(step) },
   });
   const tag = chip(run, step, String(step));
-  input.addEventListener("input", () => rename(run, step, input.value));
+  const title = make("h3", { textContent: titleOf(run, step) });
+  input.addEventListener("input", () => {
+    rename(run, step, input.value);
+    title.textContent = titleOf(run, step);
+  });
   input.addEventListener("change", () => {
     input.value = ownName(run, step);
     byId("names-status").textContent = MADE ? "" : "Kept in this browser. Download the file to keep it for good.";
@@ -60,15 +73,16 @@ function stepRow(run, step, view, numbers) {
     plural(numbers.segments, "occurrence"),
     `in ${plural(numbers.videos, "video")}`,
     `${clock(numbers.seconds, 0)} in all`,
-    ANNOTATED && !isTaught(run) ? matchInWords(run, step) : "",
+    state.annotated && !isTaught(run) ? matchInWords(run, step) : "",
   ].filter(Boolean).join(", ");
-  const frames = view ? typicalOf(run, step) : [];
+  const typical = view ? typicalOf(run, step).map((frame) => typicalFrame(frame)) : [];
+  const frames = typical.length ? typical : shownFrames(run, step);
   const examples = examplesOf(run, step).length;
   const all = make("button", { type: "button", className: "play", textContent: "Play all side by side" });
   const row = make("article", { className: "keystep", data: { step: String(step) } },
-    make("div", { className: "head" }, make("h3", { textContent: `Key step ${step}` }), tag, input, examples ? all : null),
+    make("div", { className: "head" }, title, tag, input, examples ? all : null),
     make("p", { className: "hint", textContent: told }),
-    frames.length ? make("div", { className: "frames" }, ...frames.map((frame) => typicalFrame(frame))) : null,
+    frames.length ? make("div", { className: "frames" }, ...frames) : null,
   );
   all.addEventListener("click", () => playExamples(run, step, row));
   return row;

@@ -30,6 +30,16 @@ export const probability = (p) => (p < 0.001 ? "< 0.001" : p.toFixed(3));
 /** A list such as: 1, 2 and 3. */
 export const listed = (parts) => [parts.slice(0, -1).join(", "), parts[parts.length - 1]].filter(Boolean).join(" and ");
 
+/** The name of a file of this task, as people write the task: its id has escapes. */
+export function fileName(task, rest) {
+  try {
+    return `${decodeURIComponent(task)}_${rest}`;
+  } catch {
+    // A name in another encoding than UTF-8.
+    return `${task}_${rest}`;
+  }
+}
+
 /** A field of a CSV file. */
 export const csvField = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 

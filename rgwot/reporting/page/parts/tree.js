@@ -7,9 +7,9 @@ import { drawPicture, label, lookAt, lookOf, pictureAt, sharp, stripOf } from ".
 import { live, putAnswer } from "./live.js";
 import { factsOf, isTaught, place, segmentsOf, stepsOf, viewOf } from "./results.js";
 import { mostShared, overlaps } from "./segments.js";
-import { ask, below, MADE, tell } from "./server.js";
+import { afterRun, ask, below, MADE, tell } from "./server.js";
 import { DATA, state } from "./state.js";
-import { clock, percent, plural } from "./text.js";
+import { clock, fileName, listed, percent, plural } from "./text.js";
 
 const LEAF_ROW = 44;
 /** The colours, plain and in two patterns. */
@@ -40,7 +40,8 @@ export function drawTree() {
   const n = own.leaves.length;
   if (state.cut.run !== state.run) {
     state.cut.run = state.run;
-    state.cut.K = Math.max(1, Math.min(n, factsOf(state.run).K || 7));
+    // What labels taught has as many as they have.
+    state.cut.K = Math.max(1, Math.min(n, (isTaught(state.run) ? savedK : factsOf(state.run).K) || 7));
   }
   byId("cut").max = String(n);
   byId("cut").value = String(state.cut.K);
@@ -143,10 +144,11 @@ let cutTimer = 0;
 /** In the window, the result with this number of key steps takes the place of the one without labels. */
 async function followCut() {
   const { K } = state.cut;
-  if (K < 2 || K === factsOf(state.run).K) {
+  if (K < 2 || (!isTaught(state.run) && K === factsOf(state.run).K)) {
     tellCut();
     return;
   }
+  Object.assign(byId("cut-use"), { hidden: false, disabled: true, textContent: `Use ${K}` });
   byId("cut-status").textContent = `Looking for ${plural(K, "key step")}.`;
   try {
     const answer = await ask(below("/api/K", DATA.dataset, DATA.task, String(K)));
@@ -155,35 +157,42 @@ async function followCut() {
     tellCut();
   } catch (error) {
     byId("cut-status").textContent = error.message;
+    afterRun(error, () => { if (state.cut.K === K) followCut(); });
   }
 }
 
 function tellCut() {
-  const { K } = factsOf(state.run);
+  const { K, lost } = factsOf(state.run);
   byId("cut-use").hidden = !K || K < 2 || K === savedK || isTaught(state.run);
-  byId("cut-use").textContent = `Use ${K}`;
-  byId("cut-status").textContent = byId("cut-use").hidden ? "" : `Procedure, bars and deviations show ${plural(K, "key step")} now. They are numbered anew, so 3 is another key step than before; colours and typed names stay where most of their time is.`;
+  Object.assign(byId("cut-use"), { disabled: false, textContent: `Use ${K}` });
+  const labelled = DATA.runs.some((_, run) => isTaught(run) && !state.forgotten.has(run));
+  const without = labelled && !isTaught(state.run) ? " This is the result without labels; choose the one with labels under Result." : "";
+  byId("cut-status").textContent = byId("cut-use").hidden ? without : `Procedure, bars and deviations show ${plural(K, "key step")} now. They are numbered anew, so 3 is another key step than before; colours and typed names stay where most of their time is.${without}${lost ? ` ${lost}` : ""}`;
 }
 
+/** The results that have the saved number: they choose no other one, and no labels give theirs. */
+const runsOfSavedK = () => DATA.runs.filter(({ kind, given, decoder }) => ["trained", "untrained"].includes(kind) && !given.length && !/[@,]K=/.test(decoder));
+
 async function useCut() {
-  const { K } = factsOf(state.run);
+  const { K, lost } = factsOf(state.run);
   try {
     await tell("PUT", "/api/K", { K });
     savedK = K;
     tellCut();
-    byId("cut-status").textContent = `Saved: all results are made with ${plural(K, "key step")}.`;
+    const methods = [...new Set(runsOfSavedK().map(({ method, decoder }) => `${method} / ${decoder}`))];
+    byId("cut-status").textContent = `Saved: the next page has ${listed(methods)} with ${plural(K, "key step")}; what is learned from labels has the steps that are labelled.${lost ? ` ${lost}` : ""}`;
   } catch (error) {
     byId("cut-status").textContent = error.message;
   }
 }
 
 function downloadCut() {
-  download(cutTable(viewOf(state.run).tree, state.cut.K), "text/csv", `${DATA.task}_K${state.cut.K}.csv`);
+  download(cutTable(viewOf(state.run).tree, state.cut.K), "text/csv", fileName(DATA.task, `K${state.cut.K}.csv`));
 }
 
 export function startTree() {
   byId("cut").addEventListener("input", () => moveCut(Number(byId("cut").value)));
-  savedK = factsOf(0).K;
+  savedK = (runsOfSavedK()[0] || factsOf(0)).K;
   byId("cut-use").addEventListener("click", useCut);
   byId("cut-download").addEventListener("click", downloadCut);
   byId("merges").addEventListener("click", (event) => {

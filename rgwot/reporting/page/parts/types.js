@@ -22,7 +22,7 @@
 /** Groups in a column of the table of videos, the words for each measure, and ``runs`` by index of the result.
  * @typedef {{ column: string, measures: Record<string, string>, runs: Record<string, GroupsOfRun> }} Groups */
 /** Which videos to annotate next, and the command that exports them.
- * @typedef {{ sentence: string, command: string }} Suggestion */
+ * @typedef {{ videos: string[], command: string }} Suggestion */
 /** What every tab of a page needs.
  * @typedef {{ dataset: string, task: string, version: string, frames: number, colours: number, videos: Video[], steps: Record<string, string>, truth: [number, number, number][][], true_procedures: RankedOrder[], runs: RunFacts[], notices: string[], names_path: string, typed: Record<string, RunNames>, curves: Curve[], scores: Scores|null, groups: Groups|null, next: Suggestion|null }} PageData */
 export {};
