@@ -170,6 +170,10 @@ def test_answers_are_marks_and_the_next_question_follows(window: Window, task: T
         window.wait_for("document.querySelector('#ask-stage video') !== null", 60)
         window.wait_for("document.querySelector('#ask-status').textContent === ''", 60)
         where = window.get("document.querySelector('#ask-where').textContent")
+        # Steps without names of their own are known by their pictures.
+        assert window.get(
+            "[...document.querySelectorAll('#ask-keys li')].slice(0, 4).every((e) => e.querySelector('img, canvas'))"
+        )
         window.press("1" if n == 1 else "2")
         window.wait_for(f"document.querySelector('#ask-where').textContent !== {json.dumps(where)}", 60)
     saved(window)

@@ -47,7 +47,7 @@ function drawMoment() {
   shownMoment = null;
   byId("ask-stage").replaceChildren();
   byId("ask-where").textContent = moment ? `${DATA.videos[moment.video].name}, around ${clock(moment.seconds)}` : "";
-  byId("ask-keys").replaceChildren(...keyList(giveAnswer, tellAsking));
+  byId("ask-keys").replaceChildren(...keyList(giveAnswer, tellAsking, true));
   if (!moment) return;
   const { video, seconds } = moment;
   if (!sourceOf(video)) {

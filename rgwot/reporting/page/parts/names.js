@@ -3,6 +3,7 @@
 import { byId, make, recall, remember } from "./dom.js";
 import { annotatedNames } from "./labels.js";
 import { colourOfName, label, lookAt, lookOf } from "./looks.js";
+import { shot, shotsOf } from "./procedure.js";
 import { calledNow, inOrder, sameStep, stepName } from "./results.js";
 import { DATA, state } from "./state.js";
 import { keyFor, STEP_KEYS } from "./text.js";
@@ -58,8 +59,18 @@ export function lookOfName(name) {
   return step ? lookOf(state.run, step) : lookAt(colourOfName(name));
 }
 
+/** A picture of a step by its name, in the shown result or else in the first one; null without one. */
+function pictureOfName(name) {
+  for (const run of [state.run, 0]) {
+    const step = inOrder(run).find((own) => stepName(run, own) === name);
+    const found = step ? shotsOf(run, step)[0] : null;
+    if (found) return shot(...found);
+  }
+  return null;
+}
+
 /** The names with their keys; a click on a name gives it as its key does, a click on a key changes the key. */
-export function keyList(give, say) {
+export function keyList(give, say, pictured = false) {
   const entry = (name, key) => {
     const button = make("button", { type: "button", className: "named" }, label(lookOfName(name), name === "-" ? "no step" : calledNow(name)));
     button.addEventListener("click", () => give(name));
@@ -71,7 +82,7 @@ export function keyList(give, say) {
       field.value = keysOf(allNames()).get(name);
       field.blur();
     });
-    return make("li", {}, field, button);
+    return make("li", {}, field, button, pictured ? pictureOfName(name) : null);
   };
   return [...[...keysOf(allNames())].map(([name, key]) => entry(name, key)), entry("-", "0")];
 }
