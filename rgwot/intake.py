@@ -184,7 +184,7 @@ def named_videos(features: Videos) -> dict[str, Any]:
         of_video = features.groupby("video", sort=False)
         named = by_name({name: table.drop(columns="video") for name, table in of_video}, "features")
     elif isinstance(features, DataFrameGroupBy):
-        by = features.keys
+        by: object = features.keys
         tables = {name: table.drop(columns=[by]) if isinstance(by, str) else table for name, table in features}
         named = by_name(tables, "features")
     elif isinstance(features, pd.Series) and features.dtype == object:

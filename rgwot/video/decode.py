@@ -222,7 +222,12 @@ def picture_tracks(container: InputContainer) -> list[VideoStream]:
     from av.stream import Disposition
 
     others = Disposition.attached_pic | Disposition.timed_thumbnails | Disposition.still_image | Disposition.dependent
-    tracks = (track for track in container.streams.video if track.codec_context is not None)
+    # Against its stubs, PyAV returns no codec context for a stream without a decoder.
+    tracks = (
+        track
+        for track in container.streams.video
+        if track.codec_context is not None  # type: ignore[redundant-expr]
+    )
     return [track for track in tracks if not track.disposition & others]
 
 

@@ -248,13 +248,14 @@ def cut(
         container.seek(int((origin + max(0.0, start_s - 1)) * av.time_base))
         frames = container.decode(stream)
         first = next(frames, None)
-        if first is None or first.time is None or first.time - origin > start_s:
+        # Against its stubs, PyAV has frames without a time.
+        if first is None or first.time is None or first.time - origin > start_s:  # type: ignore[redundant-expr]
             # Some containers seek to a later key frame than requested; then everything is read from the beginning.
             container.seek(0)
             frames, first = container.decode(stream), None
         stream_out: Any = None
         for frame in chain([] if first is None else [first], frames):
-            if frame.time is None or frame.time - origin < start_s:
+            if frame.time is None or frame.time - origin < start_s:  # type: ignore[redundant-expr]
                 continue
             if frame.time - origin >= end_s:
                 break

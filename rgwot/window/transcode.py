@@ -90,7 +90,12 @@ def transcode(video: Path, output: Path) -> None:
 
     with decode.opened(str(video)) as source, av.open(str(output), "w", format="mp4") as target:
         track = decode.picture_track(source)
-        heard = [stream for stream in source.streams.audio if stream.codec_context is not None][:1]
+        # Against its stubs, PyAV returns no codec context for a stream without a decoder.
+        heard = [
+            stream
+            for stream in source.streams.audio
+            if stream.codec_context is not None  # type: ignore[redundant-expr]
+        ][:1]
         made: VideoStream | None = None
         sound: _Sound | None = None
         # Sound may come before the first frame, by which its time is known.
