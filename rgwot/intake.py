@@ -61,7 +61,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Handed:
+class Intake:
     """Recordings in one form.
 
     Attributes
@@ -97,7 +97,7 @@ def handed_over(
     *,
     missing: str | None = None,
     clocks: bool | None = None,
-) -> Handed:
+) -> Intake:
     """Return recordings in one form.
 
     Parameters
@@ -159,7 +159,7 @@ def handed_over(
         seconds_of, rate = _at_rates(made, rates)
     elif rate is None and len(seconds_of) > 1:
         rate = _nearly_one(seconds_of)
-    return Handed(made, seconds_of, rate, masks, doubts)
+    return Intake(made, seconds_of, rate, masks, doubts)
 
 
 def by_name(values: Mapping[Any, Any], what: str) -> dict[str, Any]:

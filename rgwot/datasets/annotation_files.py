@@ -19,7 +19,7 @@ from rgwot.datasets.annotations import (
     TOLERATED_S,
     AnnotatedSegment,
     Annotation,
-    Notes,
+    Complaints,
     build_annotation,
 )
 from rgwot.datasets.settings import Options
@@ -44,7 +44,7 @@ def _has(*marks: str) -> Callable[[str], bool]:
 
 
 @dataclass(frozen=True)
-class Reader:
+class _Reader:
     """A reader of one annotation format."""
 
     read: Callable[[Path, Options], Iterable[SegmentRow]]  #: whatever it raises on a damaged file becomes a `DataFault`
@@ -57,25 +57,25 @@ class Reader:
 
 #: The format of a file is the first that has its suffix and fits its beginning. Rows with a label in `BACKGROUND_NAMES`
 #: are background.
-ANNOTATION_READERS: Mapping[str, Reader] = {
-    "elan": Reader(formats.read_elan, (".eaf",), "a tier of ELAN", _has("ANNOTATION_DOCUMENT")),
-    "textgrid": Reader(formats.read_textgrid, (".textgrid",), "a tier of a TextGrid of Praat"),
-    "boris": Reader(
+ANNOTATION_READERS: Mapping[str, _Reader] = {
+    "elan": _Reader(formats.read_elan, (".eaf",), "a tier of ELAN", _has("ANNOTATION_DOCUMENT")),
+    "textgrid": _Reader(formats.read_textgrid, (".textgrid",), "a tier of a TextGrid of Praat"),
+    "boris": _Reader(
         formats.read_boris,
         (".boris", ".boris.gz", ".tsv", ".csv"),
         "a project or an exported table of BORIS",
         formats.is_boris,
         many=("{", formats.MANY),
     ),
-    "mstcn": Reader(formats.read_mstcn, (".txt",), "a label per line and frame, as MS-TCN has it", counts=True),
-    "table": Reader(
+    "mstcn": _Reader(formats.read_mstcn, (".txt",), "a label per line and frame, as MS-TCN has it", counts=True),
+    "table": _Reader(
         formats.read_table_rows,
         (".csv", ".tsv"),
         f"columns {formats.HEADINGS}",
         formats.is_table,
         many=("video",),
     ),
-    "three_columns": Reader(
+    "three_columns": _Reader(
         formats.read_without_header, (".csv",), "start,end,<number> <name> without a header, as EgoProceL has it"
     ),
 }
@@ -187,7 +187,7 @@ def read_annotation(path: Path, names: Iterable[str], options: Options, clock: V
 
     Steps have names and no numbers: ``step_id`` is 0.
     """
-    notes, keys = Notes(path), {pairing_key(name) for name in names}
+    notes, keys = Complaints(path), {pairing_key(name) for name in names}
     every = _rows(path, options)
     # If the file is named like the video and annotates one video, all rows are of this video, whatever its name in the
     # file.
@@ -248,7 +248,7 @@ def _silence(path: Path, rows: Iterable[SegmentRow]) -> str:
 
 
 def _with_marks(
-    path: Path, rows: Iterable[SegmentRow], notes: Notes, clock: VideoInfo | None, *, overlap_is_normal: bool
+    path: Path, rows: Iterable[SegmentRow], notes: Complaints, clock: VideoInfo | None, *, overlap_is_normal: bool
 ) -> list[SegmentRow]:
     """Return the rows of a video without the marks inside segments of their own step, which tell nothing more.
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
-from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
+from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Complaints, build_annotation
 from rgwot.datasets.base import DatasetFiles, VideoEntry
 from rgwot.datasets.egoprocel import place
 from rgwot.datasets.pairing import pair, parents, stem, walk
@@ -84,7 +84,7 @@ def read_annotation(
     while lines and not lines[-1].text.strip():
         lines.pop()
     rate = Fraction(1) if clock is None else clock.fps
-    notes, labelled_s = Notes(path), None
+    notes, labelled_s = Complaints(path), None
     if clock is not None:
         frames = round(clock.duration_s * rate)
         if abs(len(lines) - frames) > max(_DIFFERS * frames, float(rate)):

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from rgwot.datasets.annotation_formats import records
-from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
+from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Complaints, build_annotation
 from rgwot.datasets.arrays import holding_file, packed_name
 from rgwot.datasets.base import DatasetFiles, VideoEntry
 from rgwot.datasets.egoprocel import place
@@ -58,7 +58,7 @@ def read_annotation(
 ) -> Annotation:
     """Read the rows of a video; step 0 is background."""
     path, place = root / str(entry.annotation), root / entry.path
-    notes = Notes(path)
+    notes = Complaints(path)
     segments = []
     for where, row in read_rows(path)[place.relative_to(holding_file(place)).as_posix()]:
         with judged():

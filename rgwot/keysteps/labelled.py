@@ -128,7 +128,7 @@ CONTEXTS = ((-0.02, 0.0, 0.02), CONTEXT, (-0.15, -0.07, -0.03, 0.0, 0.03, 0.07, 
 are averaged, because the duration of key steps is not known beforehand and one context errs more with few labels."""
 
 
-class Weights(NamedTuple):
+class _Weights(NamedTuple):
     """Weights of the labels ``carried`` over (or of the hidden Markov model) and of clusters.
 
     Classifiers have the rest.
@@ -138,11 +138,11 @@ class Weights(NamedTuple):
     clustered: float
 
 
-USUAL = Weights(0.5, 0.2)
+USUAL = _Weights(0.5, 0.2)
 """Clusters are those of the mean field. Choosing a weight by cross-validation over the annotated videos loses 1 to 5
 points with two or three of them and gains nothing with five."""
 
-SCATTERED = Weights(0.1, 0.6)
+SCATTERED = _Weights(0.1, 0.6)
 """Weights if there are only marks, few in most annotated videos. Marks name the clusters of `quick_consensus`."""
 
 FINEST = 2
@@ -397,7 +397,7 @@ class _Task:
         weights = order_weights(agreements, float(agreements.mean()) if mean is None else mean, len(references))
         return carried, p, weights, agreements
 
-    def fixed(self, clusters: Array, carried: Array, states: Array, order: Array, weights: Weights) -> Array:
+    def fixed(self, clusters: Array, carried: Array, states: Array, order: Array, weights: _Weights) -> Array:
         """Return the weighted log probabilities (T, C) of the evidence that self-training does not change."""
         share = np.repeat(order, self.lengths)[:, None]
         carried, states = (self.smooth(_completed(p, clusters, self.found)) for p in (carried, states))
@@ -661,7 +661,7 @@ def restore_labelled(learned: Learned, K: int, labelled: Labelled, at_once: bool
     )
 
     states = StateModel(*(learned[f"states_{name}"] for name in StateModel._fields))
-    weights = Weights(*learned["weights"].tolist())
+    weights = _Weights(*learned["weights"].tolist())
 
     def predict(others: Frames) -> Decoded:
         references = learned["shown"].astype(np.float64), learned["said"]
@@ -707,7 +707,7 @@ def _completed(p: Array, clusters: Array, found: NDArray[np.int64]) -> Array:
     return np.asarray(np.log(np.maximum(p, LEAST_PROBABILITY)))
 
 
-def _mix(first: Array, last: Array, fixed: Array, weights: Weights) -> Array:
+def _mix(first: Array, last: Array, fixed: Array, weights: _Weights) -> Array:
     """Return log p up to a constant per sample; ``fixed`` is the weighted evidence that is not refitted."""
     return (1 - weights.carried - weights.clustered) * ((1 - REFITTED) * first + REFITTED * last) + fixed
 

@@ -98,7 +98,7 @@ def train(
         checkpoint.remove()
 
 
-class Trained(NamedTuple):
+class _Trained(NamedTuple):
     """A trained model (the content of ``model.pt``), a record per iteration, and the checkpoint, if any."""
 
     model: dict[str, object]
@@ -116,7 +116,7 @@ def fit_encoder(
     features: Mapping[str, object],
     where: str = "features",
     resume: Path | None = None,
-) -> Trained:
+) -> _Trained:
     """Train an encoder on the features of videos like `train`, without writing files.
 
     Sets the number of PyTorch's threads to ``train.threads``.
@@ -196,7 +196,7 @@ def fit_encoder(
         embed = embed_by_model(model, stores[0].fps, place, None)
         fitted = fit_beside(stores, embed)
         model["beside"] = {name: torch.from_numpy(array) for name, array in fitted.items()}
-    return Trained(model, trainer.history, checkpoint)
+    return _Trained(model, trainer.history, checkpoint)
 
 
 def _trained_on(

@@ -101,7 +101,7 @@ def refuse_absurd(stamps: Stamps) -> None:
         raise ValueError(f"frame {first} is stamped {stamps[first]:g} s; expected increasing times")
 
 
-class Stored(NamedTuple):
+class PacketFacts(NamedTuple):
     """Facts from the packets of a picture track, without decoding."""
 
     presented: list[int]  #: presentation times of the visible pictures in ticks, in stored order
@@ -114,7 +114,7 @@ class Stored(NamedTuple):
     others_end_s: float  #: end of the last packet of another track, -inf without one
 
 
-def stored(container: InputContainer, stream: VideoStream) -> Stored:
+def stored(container: InputContainer, stream: VideoStream) -> PacketFacts:
     """Read all readable packets of a file.
 
     If bytes are missing, reading resumes after them in Matroska and AVI (in AVI with times that are too early). Missing
@@ -165,7 +165,7 @@ def stored(container: InputContainer, stream: VideoStream) -> Stored:
     shifted = decoded[:1] == [0] or (not stream.frames and decoded[:1] > [0])
     counted &= not (container.format.name in _UNSHIFTED and shifted and presented[:1] > decoded[:1])
     whole_s = whole * float(stream.time_base or 0)
-    return Stored(presented, decoded, whole_s, counted, picture_end_s, others_end_s)
+    return PacketFacts(presented, decoded, whole_s, counted, picture_end_s, others_end_s)
 
 
 def _whole(container: InputContainer, stream: VideoStream, stamps: list[int], breaks: list[int]) -> float:

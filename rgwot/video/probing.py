@@ -187,7 +187,7 @@ def _rate(stream: VideoStream, presented: Sequence[int]) -> Fraction | None:
     return next((rate for rate in likely if rate and abs(rate - counted) <= allowed), counted)
 
 
-def _packets(container: InputContainer, stream: VideoStream) -> decode.Stored:
+def _packets(container: InputContainer, stream: VideoStream) -> decode.PacketFacts:
     """Return the facts from the packets of a track if its container does not state the number of pictures."""
     packets = decode.stored(container, stream)
     seconds = np.asarray(packets.decoded) * float(stream.time_base or 0)
@@ -201,7 +201,7 @@ def _packets(container: InputContainer, stream: VideoStream) -> decode.Stored:
     return packets
 
 
-def _duration(container: InputContainer, stream: VideoStream, packets: decode.Stored | None) -> Fraction:
+def _duration(container: InputContainer, stream: VideoStream, packets: decode.PacketFacts | None) -> Fraction:
     """Return the length of the picture track, not that of the container, which may include longer sound.
 
     What Matroska states may be the end on the file's clock. If that is later than all stamps, the first stamp is

@@ -58,7 +58,7 @@ IN_A_ROW = 3
 
 
 @dataclass
-class Memory:
+class _Memory:
     """What is kept of a task between two computations.
 
     Attributes
@@ -86,7 +86,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class _Labels:
     """The labels of a task as they are now: the table of annotations, and why annotated videos cannot be scored."""
 
     table: pd.DataFrame
@@ -99,7 +99,7 @@ class Learner:
     def __init__(self, dataset: str, task: str) -> None:
         self.dataset, self.task = dataset, task
         self.tree = Tree(Path(RESULTS), dataset, task)
-        self.memory = Memory()
+        self.memory = _Memory()
 
     def taught_run(self, study: Study) -> Run | None:
         """Return the result that labels teach, or None if there are none, or its embeddings are not there yet."""
@@ -179,7 +179,7 @@ class Learner:
         moments = moments_of(embedded, given, K, run.seed, min(number, left))
         return [{"video": str(row["video"]), "time_s": float(row["time_s"])} for row in moments.to_dict("records")]
 
-    def _taught(self, study: Study, run: Run, labelled: Labelled) -> tuple[KeySteps, Given]:
+    def _taught(self, study: Study, run: Run, labelled: _Labels) -> tuple[KeySteps, Given]:
         given = given_of(self._embedded(run), labelled.table)
         return self._decoded(study, run, self._decoder(study, run), given), given
 
@@ -210,7 +210,7 @@ class Learner:
                 check=False,
             )
 
-    def _labels(self, study: Study) -> Labelled:
+    def _labels(self, study: Study) -> _Labels:
         entry = study.config.dataset(self.dataset)
         manifest = read_manifest(self.tree.at(paths.MANIFEST))
         root = study.config.root_of(self.dataset)
@@ -218,7 +218,7 @@ class Learner:
         with TemporaryDirectory() as folder:
             # Written and read as by the workflow, so that numbers and texts are the same.
             write_csv(table, Path(folder) / "annotations.csv")
-            return Labelled(read_annotations(Path(folder) / "annotations.csv", background=True), reasons)
+            return _Labels(read_annotations(Path(folder) / "annotations.csv", background=True), reasons)
 
     def _changes(self, embedded: EmbeddedTask, key_steps: KeySteps, given: Given) -> dict[str, Any]:
         """Return what differs from the last answer: spans of each video in milliseconds, and whether little changes."""
@@ -252,14 +252,14 @@ class Learner:
         """Return whether the last answers have changed little."""
         return len(self.memory.shares) == IN_A_ROW and max(self.memory.shares) < LITTLE
 
-    def _shown(self, study: Study, run: Run, key_steps: KeySteps, labelled: Labelled, pending: str) -> dict[str, Any]:
+    def _shown(self, study: Study, run: Run, key_steps: KeySteps, labelled: _Labels, pending: str) -> dict[str, Any]:
         """Return key steps as a page shows them, with a sentence on why deviations are not decided yet."""
         with TemporaryDirectory() as folder:
             tree = Tree(Path(folder), self.dataset, self.task)
             write_keysteps(tree.keysteps(run), key_steps)
             return self._read(study, run, tree, labelled, pending)
 
-    def _read(self, study: Study, run: Run, tree: Tree, labelled: Labelled, pending: str = "") -> dict[str, Any]:
+    def _read(self, study: Study, run: Run, tree: Tree, labelled: _Labels, pending: str = "") -> dict[str, Any]:
         """Return a result in a tree as a page shows it: its facts, segments and procedure, and the annotations."""
         manifest = read_manifest(self.tree.at(paths.MANIFEST))
         used = manifest["status"] != "skipped"

@@ -13,7 +13,7 @@ import pytest
 from studies import Study
 from videos import write_video
 
-from rgwot.bundles.apply import How, apply_bundle, draw_page, restore
+from rgwot.bundles.apply import ApplyOptions, apply_bundle, draw_page, restore
 from rgwot.bundles.file import read_bundle
 from rgwot.datasets.settings import ImportSettings
 from rgwot.embedding.interface import embedded_video
@@ -107,7 +107,7 @@ def test_time_and_clusters_of_background_are_kept(
 def test_a_video_file_is_extracted_once_and_gets_the_same(study: Study, results: Results, tmp_path: Path) -> None:
     folder, bundle = results("rgwot", "graphcut", HELD_OUT)
     out = tmp_path / "out"
-    apply_bundle(bundle, [study.videos["v3"]], out, How(device="cpu"))
+    apply_bundle(bundle, [study.videos["v3"]], out, ApplyOptions(device="cpu"))
     assert not list(out.rglob("*.jpg"))
     draw_page(bundle, out)
     assert list(out.rglob("*.jpg"))
@@ -121,7 +121,7 @@ def test_a_video_file_is_extracted_once_and_gets_the_same(study: Study, results:
     assert "Share of time" not in page
     made = out / "features/v3.zarr/zarr.json"
     before = made.stat().st_mtime_ns
-    (applied,) = apply_bundle(bundle, [study.videos["v3"]], out, How(device="cpu"))
+    (applied,) = apply_bundle(bundle, [study.videos["v3"]], out, ApplyOptions(device="cpu"))
     assert made.stat().st_mtime_ns == before
     same_segments(out, folder, "v3")
     # Only what counts is an occurrence.
@@ -139,7 +139,7 @@ def test_what_is_in_the_folder_already_stays(study: Study, results: Results, tmp
     mine.parent.mkdir(parents=True, exist_ok=True)
     mine.write_text("mine")
     with pytest.raises(RgwotError, match=r"found .*; name a new folder$"):
-        apply_bundle(bundle, [study.videos["v3"]], tmp_path, How(device="cpu"))
+        apply_bundle(bundle, [study.videos["v3"]], tmp_path, ApplyOptions(device="cpu"))
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
 
 
@@ -149,10 +149,10 @@ def test_another_video_of_the_same_name_replaces_what_was_made_of_the_first(
     _, bundle = results("raw", "kmeans")
     out, clip = tmp_path / "out", tmp_path / "clip.mp4"
     clip.write_bytes(study.videos["v3"].read_bytes())
-    apply_bundle(bundle, [clip], out, How(device="cpu"))
+    apply_bundle(bundle, [clip], out, ApplyOptions(device="cpu"))
     first = task_segments(out / "segments.csv")
     clip.write_bytes(study.videos["v4"].read_bytes())
-    apply_bundle(bundle, [clip], out, How(device="cpu"))
+    apply_bundle(bundle, [clip], out, ApplyOptions(device="cpu"))
     second = task_segments(out / "segments.csv")
     assert not first.equals(second)
     assert second["end_s"].max() == pytest.approx(72 / 30, abs=0.1)
@@ -169,7 +169,7 @@ def test_what_people_called_the_key_steps_goes_along(study: Study, tmp_path: Pat
     (study.tree.results / "names.yaml").write_text(yaml.safe_dump(typed))
     _, bundle = study.result("raw", "kmeans")
     (study.tree.results / "names.yaml").unlink()
-    applied = apply_bundle(bundle, [study.videos["v4"]], tmp_path / "out", How(device="cpu"))
+    applied = apply_bundle(bundle, [study.videos["v4"]], tmp_path / "out", ApplyOptions(device="cpu"))
     assert any(name in applied[0].order for name in ("Øl & =1+1 <b>", "stir"))
     kept = read_names(tmp_path / "out/results/keysteps/raw/kmeans/tiny/clips/seed0/names.yaml")["raw/kmeans/seed0"]
     assert kept.names == {1: "Øl & =1+1 <b>", 2: "stir"}

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from studies import FEATURES, SMALL, Study
 from with_defaults import load_backbone
 
-from rgwot.bundles.apply import How, apply_bundle
+from rgwot.bundles.apply import ApplyOptions, apply_bundle
 from rgwot.bundles.file import read_bundle
 from rgwot.bundles.make import make_bundle
 from rgwot.cli import cli
@@ -280,7 +280,7 @@ def test_features_that_nobody_can_make_are_refused(
     features["attributes"][key] = value
     path = rewritten(bundle, tmp_path / "a.rgwot", {"features": features})
     with pytest.raises(RgwotError, match=f"{key}"):
-        apply_bundle(path, [study.videos["v0"]], tmp_path / "out", How(device="cpu"))
+        apply_bundle(path, [study.videos["v0"]], tmp_path / "out", ApplyOptions(device="cpu"))
 
 
 class Evil:
@@ -343,9 +343,11 @@ def test_weights_of_another_network_are_refused_before_a_video_is_decoded(
     path = tmp_path / "other.pth"
     torch.save(load_backbone("random", 1, name=FEATURES.backbone).network.state_dict(), path)
     with pytest.raises(RgwotError, match=r"differ from those of .* expected .*--weights PATH"):
-        apply_bundle(bundle, [study.videos["v3"]], tmp_path / "out", How(weights=str(path), device="cpu"))
+        apply_bundle(bundle, [study.videos["v3"]], tmp_path / "out", ApplyOptions(weights=str(path), device="cpu"))
     torch.save(load_backbone("random", 0, name=FEATURES.backbone).network.state_dict(), path)
-    (found,) = apply_bundle(bundle, [study.videos["v3"]], tmp_path / "out", How(weights=str(path), device="cpu"))
+    (found,) = apply_bundle(
+        bundle, [study.videos["v3"]], tmp_path / "out", ApplyOptions(weights=str(path), device="cpu")
+    )
     assert found.video == "v3"
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from studies import Study
 from videos import write_video
 
-from rgwot.bundles.apply import How, apply_bundle
+from rgwot.bundles.apply import ApplyOptions, apply_bundle
 from rgwot.bundles.likeness import FAR, far_from, length_told, likeness, unlike_told
 from rgwot.cli import cli
 from rgwot.embedding.interface import ArrayFeatures
@@ -98,7 +98,9 @@ def test_videos_far_longer_or_shorter_than_those_of_the_study_are_told() -> None
 def test_apply_tells_it_first(study: Study, results: object, tmp_path: Path) -> None:
     _, bundle = results("whitened", "meanfield", ("v3", "v4"))  # type: ignore[operator]
     black = write_video(tmp_path / "black.mp4", 60, drawn=lambda _: np.zeros((64, 96, 3), np.uint8))
-    told = apply_bundle(bundle, [black, study.videos["v3"], study.videos["v0"]], tmp_path / "out", How(device="cpu"))
+    told = apply_bundle(
+        bundle, [black, study.videos["v3"], study.videos["v0"]], tmp_path / "out", ApplyOptions(device="cpu")
+    )
     unlike = {one.video: one.unlike for one in told}
     assert unlike["black"].startswith("looks like none of the videos of the study (")
     assert (unlike["v3"], unlike["v0"]) == ("", "")

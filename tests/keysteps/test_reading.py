@@ -12,7 +12,7 @@ from rgwot.keysteps.reading import (
     IN_ORDER,
     MOVED,
     Chain,
-    Differences,
+    LogRatios,
     Reader,
     best_scores,
     edit,
@@ -181,9 +181,9 @@ def test_odds_compare_videos_with_their_edits() -> None:
     rng = np.random.default_rng(0)
     found, edited = rng.normal(-20, 3, size=(12, 2)), rng.normal(5, 3, size=(12, 2))
     found[0] = 5, -20
-    odds = log_odds(Differences(found, edited))
+    odds = log_odds(LogRatios(found, edited))
     assert odds[0, 0] > 0 > odds[1:].max()
     assert odds[0, 1] < -3
     # Where edits change nothing, nothing is known.
-    assert np.isneginf(log_odds(Differences(found, found))).all()
-    assert np.isneginf(log_odds(Differences(found, np.full((12, 2), np.nan)))).all()
+    assert np.isneginf(log_odds(LogRatios(found, found))).all()
+    assert np.isneginf(log_odds(LogRatios(found, np.full((12, 2), np.nan)))).all()

@@ -114,7 +114,7 @@ class ScoreRow:
 
 
 @dataclass(frozen=True)
-class Scores:
+class PageScores:
     """Scores of all results that have any, and the axes of their keys."""
 
     protocols: Sequence[str]
@@ -192,6 +192,6 @@ class PageData:
     names_path: str
     typed: Mapping[str, RunNames]
     curves: Sequence[Curve]
-    scores: Scores | None
+    scores: PageScores | None
     groups: Groups | None
     next: Suggestion | None
