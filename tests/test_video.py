@@ -24,7 +24,7 @@ from videos import number, picture, remux, rotate_metadata, truncate, write_vide
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import sample_times
 from rgwot.video import FrameReader, VideoError, decord_package, frames, probe, readers_of
-from rgwot.video.decode import earliest, frames_on_screen, refuse_absurd
+from rgwot.video.pixels import earliest, frames_on_screen, refuse_absurd
 
 NTSC = Fraction(30000, 1001)
 SIZE = 64

@@ -356,7 +356,7 @@ def _stated_frames(video: Path, episode: Episode) -> int:
     """Return the number of frames that the header of a video states, or 0."""
     from av.error import FFmpegError
 
-    from rgwot.video.decode import opened, picture_track
+    from rgwot.video.pixels import opened, picture_track
 
     try:
         with opened(str(video)) as container:
@@ -371,7 +371,7 @@ def _read_track(video: Path, fps: Fraction) -> tuple[int, str]:
     A copy is enough if browsers play the codec, the rate is ``fps``, and there is one picture track. The warning is
     empty, or says which of several picture tracks is read.
     """
-    from rgwot.video.decode import opened, picture_track, told_of_tracks
+    from rgwot.video.pixels import opened, picture_track, told_of_tracks
 
     with opened(str(video)) as container:
         stream = picture_track(container)

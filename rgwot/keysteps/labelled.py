@@ -210,20 +210,20 @@ class Kept:
     def __init__(self) -> None:
         self._frames: Frames | None = None
         self._components: list[Components] = []
-        self._views: list[Array] = []
+        self._contexts: list[Array] = []
         self._pairs: dict[tuple[bytes, bytes], tuple[float, NDArray[np.int16]]] = {}
 
-    def views(self, frames: Frames) -> tuple[list[Components], list[Array]]:
-        """Return the principal components of samples in each of `CONTEXTS`, fitted to these samples, and the views."""
+    def contexts(self, frames: Frames) -> tuple[list[Components], list[Array]]:
+        """Return the components of samples in each of `CONTEXTS`, fitted to them, and these samples in context."""
         of = self._frames
         if of is None or of.lengths != frames.lengths or of.place != frames.place or not np.array_equal(of.x, frames.x):
-            self._components, self._views, self._pairs = [], [], {}
+            self._components, self._contexts, self._pairs = [], [], {}
             for shares in CONTEXTS:
                 context = in_context(frames, shares, timed=True)
                 self._components.append(Components.fit(context, 1))
-                self._views.append(self._components[-1].apply(context))
+                self._contexts.append(self._components[-1].apply(context))
             self._frames = replace(frames, given=None, marked=None)
-        return self._components, self._views
+        return self._components, self._contexts
 
     def warp(self, x_all: Array, y_all: Array) -> tuple[Array, NDArray[np.int16]]:
         """Align pairs of sequences as `rgwot.keysteps.warping.warp`, each pair once."""
@@ -280,7 +280,7 @@ def bordered(labels: NDArray[np.int64], marked: NDArray[np.bool_], log_p: Array)
 class _Task:
     """The samples of a task, prepared for every source of evidence.
 
-    ``samples`` (T, D) are embeddings, ``x`` (T, D) their directions, ``views`` the components of samples in each of
+    ``samples`` (T, D) are embeddings, ``x`` (T, D) their directions, ``contexts`` the components of samples in each of
     `CONTEXTS`. The C classes are K key steps, the last ``extra`` of them without annotations, and background.
     ``align`` aligns pairs of videos (`carry_over`).
     """
@@ -288,11 +288,11 @@ class _Task:
     samples: Array
     x: Array
     lengths: tuple[int, ...]
-    views: Sequence[Array]
+    contexts: Sequence[Array]
     C: int
     extra: int
     generator: np.random.Generator
-    chain: MeanfieldSettings
+    meanfield: MeanfieldSettings
     align: Callable[[Array, Array], tuple[Array, NDArray[np.integer]]] = warp
 
     @property
@@ -303,7 +303,7 @@ class _Task:
     def fit(self, labels: NDArray[np.int64]) -> list[Classifier]:
         """Fit a classifier for each view to the samples whose label (T,) is not `UNKNOWN`."""
         labelled = labels != UNKNOWN
-        return [Classifier.fit(z[labelled], labels[labelled], self.C) for z in self.views]
+        return [Classifier.fit(z[labelled], labels[labelled], self.C) for z in self.contexts]
 
     def smooth(self, log_p: Array) -> Array:
         """Average log probabilities over a window inside each video."""
@@ -427,8 +427,8 @@ class _Task:
             parts = kmeans(self.x[strange].astype(np.float32), self.extra, self.generator, restarts=10).labels
             start[strange] = self.found[parts]
         used, columns = np.unique(start, return_inverse=True)
-        chain = self.chain.model_copy(update={"tolerance": ROUGHLY * self.chain.tolerance})
-        return minimise_energy(self.x, self.lengths, np.eye(len(used))[columns], chain, held=labelled), used
+        meanfield = self.meanfield.model_copy(update={"tolerance": ROUGHLY * self.meanfield.tolerance})
+        return minimise_energy(self.x, self.lengths, np.eye(len(used))[columns], meanfield, held=labelled), used
 
     def named(self, labels: NDArray[np.int64]) -> Array:
         r"""Return log p (T, C) by clusters that are found without labels and get their names from the labels (T,).
@@ -440,7 +440,7 @@ class _Task:
         """
         known, K = labels != UNKNOWN, self.C - 1
         number = max(K, min(int(known.sum()), FINEST * K))
-        q = quick_consensus(Frames(self.samples, self.lengths, 1.0), number, self.chain)
+        q = quick_consensus(Frames(self.samples, self.lengths, 1.0), number, self.meanfield)
         field, classes = self.cluster(labels)
         usual = np.exp(spread(field.memberships, classes, self.C))
         usual = q.T @ (usual / usual.sum(axis=1, keepdims=True))
@@ -485,17 +485,17 @@ def decode_labelled(
     def learn(some: Frames) -> Decoded:
         return _decode(some, K, generator, settings, kept or Kept())
 
-    def rule(decoded_: Decoded) -> Predict:
-        assert decoded_.learned is not None
-        return restore_labelled(decoded_.learned, K, settings, at_once=True)
+    def restore(result: Decoded) -> Predict:
+        assert result.learned is not None
+        return restore_labelled(result.learned, K, settings, at_once=True)
 
-    return decode_by_some(frames, np.union1d(learned_from(frames.lengths), taught), learn, rule)
+    return decode_by_some(frames, np.union1d(learned_from(frames.lengths), taught), learn, restore)
 
 
 def _decode(frames: Frames, K: int, generator: np.random.Generator, labelled: Labelled, kept: Kept) -> Decoded:
     """Decode videos and learn from all of them."""
     assert frames.given is not None
-    chain = labelled.meanfield
+    meanfield = labelled.meanfield
     marked = frames.marked if frames.marked is not None else np.zeros(len(frames.given), dtype=bool)
     chosen, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES, keep=marked)
     few = replace(frames, x=frames.x[chosen], lengths=lengths, given=frames.given[chosen])
@@ -503,12 +503,12 @@ def _decode(frames: Frames, K: int, generator: np.random.Generator, labelled: La
     samples = few.x[:, : few.x.shape[1] - few.place]
     rows, limit = np.arange(len(labels)), np.inf
     if not marked.any():
-        task = _Task(samples, directions(few.x), lengths, [], K + 1, labelled.extra, generator, chain, kept.warp)
+        task = _Task(samples, directions(few.x), lengths, [], K + 1, labelled.extra, generator, meanfield, kept.warp)
         states = StateModel.fit(samples, lengths, labels, K + 1)
         rows, limit = task.in_usual_order(states, *task.shown(labels), labels)
         few, samples = replace(few, x=few.x[rows]), samples[rows]
-    parts, views = kept.views(few)
-    task = _Task(samples, directions(few.x), lengths, views, K + 1, labelled.extra, generator, chain, kept.warp)
+    parts, contexts = kept.contexts(few)
+    task = _Task(samples, directions(few.x), lengths, contexts, K + 1, labelled.extra, generator, meanfield, kept.warp)
     partly, named = np.zeros(len(lengths), dtype=bool), None
     if marked.any():
         few_marks = _with_few_marks(task, marked[chosen])
@@ -617,13 +617,13 @@ def _learn(task: _Task, labels: NDArray[np.int64], refits: int = REFITS, named: 
     mean = float((others if len(others) else agreements).mean())
     order = order_weights(agreements, mean, len(references[0]))
     first = task.fit(labels)
-    before = task.smooth(_classified(first, task.views, clusters, task.found))
+    before = task.smooth(_classified(first, task.contexts, clusters, task.found))
     fixed = task.fixed(clusters, carried, p, order, weights)
     last, log_p = first, _mix(before, before, fixed, weights)
     for _ in range(refits):
         labels_now = np.where(labels == UNKNOWN, log_p.argmax(axis=1), labels)
         last = task.fit(labels_now)
-        log_p = task.smooth(_mix(before, _classified(last, task.views), fixed, weights))
+        log_p = task.smooth(_mix(before, _classified(last, task.contexts), fixed, weights))
     if named is not None:
         # Other videos are labelled by the centres of the classes that were found.
         field, classes = task.cluster(np.where(labels == UNKNOWN, log_p.argmax(axis=1), labels))
@@ -654,7 +654,7 @@ def _stored(parts: Sequence[Components], classifiers: Sequence[Classifier], name
 
 def restore_labelled(learned: Learned, K: int, labelled: Labelled, at_once: bool = False) -> Predict:
     """Return the function that labels other videos, many ``at_once``, by the learned classifiers and centres."""
-    chain, label_by = labelled.meanfield, label_at_once if at_once else label
+    meanfield, label_by = labelled.meanfield, label_at_once if at_once else label
     first, last = (
         [Classifier(learned[f"{name}_{number}_weights"], learned[f"{name}_{number}_offsets"]) for number in range(3)]
         for name in ("first", "last")
@@ -666,16 +666,16 @@ def restore_labelled(learned: Learned, K: int, labelled: Labelled, at_once: bool
     def predict(others: Frames) -> Decoded:
         references = learned["shown"].astype(np.float64), learned["said"]
         x, samples = directions(others.x), others.x[:, : others.x.shape[1] - others.place]
-        task = _Task(samples, x, others.lengths, [], K + 1, labelled.extra, np.random.default_rng(0), chain)
+        task = _Task(samples, x, others.lengths, [], K + 1, labelled.extra, np.random.default_rng(0), meanfield)
         rows, _ = task.in_usual_order(states, *references, least=float(learned["least_gain"]))
         others = replace(others, x=others.x[rows])
-        views = [in_context(others, shares, timed=True) for shares in CONTEXTS]
-        memberships = label_by(others.x, others.lengths, learned["centres"], learned["shares"], chain)
+        contexts = [in_context(others, shares, timed=True) for shares in CONTEXTS]
+        memberships = label_by(others.x, others.lengths, learned["centres"], learned["shares"], meanfield)
         clusters = spread(memberships, learned["classes"], K + 1)
-        task = replace(task, samples=samples[rows], x=x[rows], views=views)
-        before = task.smooth(_classified(first, views, clusters, task.found))
+        task = replace(task, samples=samples[rows], x=x[rows], contexts=contexts)
+        before = task.smooth(_classified(first, contexts, clusters, task.found))
         fixed = task.fixed(clusters, *task.ordered(states, *references, float(learned["agreement"]))[:3], weights)
-        log_p = task.smooth(_mix(before, _classified(last, views), fixed, weights))
+        log_p = task.smooth(_mix(before, _classified(last, contexts), fixed, weights))
         return _decoded(log_p[np.argsort(rows)], K)
 
     return predict
@@ -683,7 +683,7 @@ def restore_labelled(learned: Learned, K: int, labelled: Labelled, at_once: bool
 
 def _classified(
     classifiers: Sequence[Classifier],
-    views: Sequence[Array],
+    contexts: Sequence[Array],
     clusters: Array | None = None,
     found: NDArray[np.int64] | None = None,
 ) -> Array:
@@ -692,7 +692,7 @@ def _classified(
     Classifiers that were fitted only to annotations do not know the classes ``found`` by the mean field; for these, the
     log memberships ``clusters`` of the mean field count.
     """
-    each = [classifier.probabilities(z) for classifier, z in zip(classifiers, views, strict=True)]
+    each = [classifier.probabilities(z) for classifier, z in zip(classifiers, contexts, strict=True)]
     if clusters is None or found is None:
         return np.asarray(np.mean([np.log(np.maximum(p, LEAST_PROBABILITY)) for p in each], axis=0))
     return np.asarray(np.mean([_completed(p, clusters, found) for p in each], axis=0))

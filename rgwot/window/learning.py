@@ -124,7 +124,7 @@ class Learner:
         taught = Run(run.method, LABELLED, run.seed)
         embedded, kept = self._embedded(taught), self.memory.kept.setdefault(taught.method, Kept())
         with threadpool_limits(limits=1):
-            kept.views(frames_of(embedded.videos, embedded.features_fps))
+            kept.contexts(frames_of(embedded.videos, embedded.features_fps))
 
     def learned(self, study: Study) -> dict[str, Any] | None:
         """Return the answer from the labels as they are now, or None without labels."""

@@ -36,15 +36,15 @@ PLAYS, PLAYS_NOT = 0, 3
 
 def plays(video: Path) -> bool:
     """Return whether browsers play a video as it is."""
-    from rgwot.video import decode
+    from rgwot.video import pixels
 
     if video.suffix.lower() not in _SUFFIXES:
         return False
-    with decode.opened(str(video)) as container:
+    with pixels.opened(str(video)) as container:
         # A browser may show another track than the one from which features are read.
-        if len(decode.picture_tracks(container)) > 1:
+        if len(pixels.picture_tracks(container)) > 1:
             return False
-        stream = decode.picture_track(container)
+        stream = pixels.picture_track(container)
         return stream.codec_context.name in _CODECS and stream.codec_context.pix_fmt in _PIXELS
 
 
@@ -86,10 +86,10 @@ def transcode(video: Path, output: Path) -> None:
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
-    from rgwot.video import decode
+    from rgwot.video import pixels
 
-    with decode.opened(str(video)) as source, av.open(str(output), "w", format="mp4") as target:
-        track = decode.picture_track(source)
+    with pixels.opened(str(video)) as source, av.open(str(output), "w", format="mp4") as target:
+        track = pixels.picture_track(source)
         # Against its stubs, PyAV returns no codec context for a stream without a decoder.
         heard = [
             stream
