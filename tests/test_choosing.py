@@ -59,7 +59,7 @@ def test_probabilities_of_background_and_of_labelled_videos() -> None:
     gaps = rgwot.discover(videos, fps=2, K=3, method="whitened", decoder="meanfield", missing="background")
     assert gaps.probabilities["a"][4:6].tolist() == [[1, 0, 0, 0]] * 2
     assert np.flatnonzero(gaps.probabilities["a"][:, 0] > 1e-9).tolist() == [4, 5]
-    # Numbers of labels stay, whatever order the steps have.
+    # Key steps keep the numbers of the labels, whatever their order.
     turned = np.array([0, 3, 1, 2])[STEPS]
     taught = rgwot.discover(recordings(), fps=2, method="whitened", labels={"a": turned})
     for shares in taught.probabilities.values():

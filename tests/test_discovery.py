@@ -171,7 +171,7 @@ def test_a_clock_that_began_long_before_the_recording_is_refused(first: float) -
         RgwotError, match=r"^features\['b'\]: times: found .* s for features without a video, .*; subtract the first"
     ):
         rgwot.discover(videos, times=times, K=3)
-    # Late by a tenth is a recording whose beginning has no features.
+    # Times may begin up to a tenth of a recording late, if its beginning has no features.
     found = rgwot.discover(videos, times={**times, "b": 29 + times["a"]}, K=3)
     assert found.segments.groupby("video")["start_s"].min().tolist() == [0, 0]
 

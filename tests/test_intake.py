@@ -1,4 +1,4 @@
-"""What people hand over as recordings, and what is made of it."""
+"""Inputs of `discover` in every form, and the recordings that they become."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_table_tells_its_times(video: Any) -> None:
     np.testing.assert_array_equal(handed.features["a"], X)
     np.testing.assert_allclose(handed.times["a"], HALVES)
     assert not handed.timeless
-    # A rate or times that are given count, not those of the table.
+    # A given rate or given times take precedence over the table's.
     assert handed_over({"a": video}, fps=4).times == {}
     np.testing.assert_array_equal(handed_over({"a": video}, times=[np.arange(6)]).times["a"], np.arange(6))
 

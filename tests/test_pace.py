@@ -1,4 +1,4 @@
-"""Recordings far longer than the others: left running, or done slowly, they get the labels that they had."""
+"""Recordings far longer than the others, left running or done slowly, get the labels of normal ones."""
 
 from __future__ import annotations
 

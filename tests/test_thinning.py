@@ -1,4 +1,4 @@
-"""Tasks of very many samples: what is thinned, and that the others follow the nearest sample that is left."""
+"""Tasks with very many samples are thinned, and the other samples follow the nearest one that is kept."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_the_consensus_segments_fewer_samples_and_refines_all(monkeypatch: pytes
         if not refinements:
             few = decode_by("consensus", Frames(x[chosen], counts, 2.0), 4, wanted, np.random.default_rng(0))
             assert labels[0].tolist() == few.labels[nearest].tolist()
-    # Every border where it is, and not only where samples were segmented.
+    # Borders are exact, not only at the samples that were segmented.
     truth = np.concatenate([np.arange(n) * 4 // n for n in LENGTHS])
     assert adjusted_rand_score(truth, labels[2]) > adjusted_rand_score(truth, labels[0])
 

@@ -88,7 +88,7 @@ def test_the_duration_is_that_of_the_pictures_where_no_track_states_its_own(tmp_
     content = write_video(tmp_path / "a.mkv", 50, 10, audio_s=7).read_bytes().replace(b"DURATION", b"DURATIOX")
     (tmp_path / "b.mkv").write_bytes(content)
     assert probe(tmp_path / "b.mkv").duration_s == 5
-    # A copy that broke off says how long it should be.
+    # The header of a truncated copy has the full length.
     (tmp_path / "c.mkv").write_bytes(content[: len(content) // 2])
     assert probe(tmp_path / "c.mkv").duration_s > 6.9
 
@@ -233,7 +233,7 @@ def test_the_readers_give_the_same_pixels(tmp_path: Path, form: str) -> None:
     first, *others = (read_all(FrameReader(path, times, 97, r)).astype(int) for r in HERE)
     for second in others:
         if decord_package() == "decord2":
-            # It squashes by another filter, so `auto` takes it only where PyAV fails.
+            # decord2 resizes by another filter, so `auto` uses it only if PyAV fails.
             assert np.abs(first - second).mean() < 2
             continue
         # Turning after squashing, as done here, rounds the chroma differently from turning before.
@@ -289,7 +289,7 @@ def test_a_truncated_file_yields_what_decodes_and_says_so(tmp_path: Path) -> Non
     found = numbers(reader)
     assert found == list(range(0, 3 * len(found), 3))
     assert 0 < reader.served == len(found) < len(times)
-    if decord_package() != "decord2":  # which goes on behind PyAV for some frames more
+    if decord_package() != "decord2":  # decord2 goes on for some frames after PyAV
         assert reader.readers == ["pyav"]
     assert [clause.split(":")[0] for clause in reader.failures] == HERE
     assert "/" not in "".join(reader.failures)

@@ -80,7 +80,7 @@ def test_the_original_configuration() -> None:
     facts = made.facts["subset"]
     assert (facts.centres, facts.representatives) == (30, 15)
     assert facts.mean_distance == pytest.approx(distances[:, chosen].min(axis=1).mean())
-    # Chosen among 30, they are not the 15 means.
+    # The centres are selected from 30 candidates, so they differ from the 15 means.
     assert not np.array_equal(made.labels, decode_by("kmeans", frames, 15, {}, np.random.default_rng(2)).labels)
 
 

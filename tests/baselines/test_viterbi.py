@@ -15,7 +15,7 @@ from rgwot.keysteps.kmeans import kmeans
 
 
 def paths(T: int, K: int) -> list[tuple[int, ...]]:
-    """All paths that go on and never back: through every cluster where the samples are enough, else any."""
+    """Return all monotone paths; they visit every cluster if there are enough samples."""
     forward = [p for p in itertools.product(range(K), repeat=T) if all(b >= a for a, b in itertools.pairwise(p))]
     whole = [p for p in forward if p[0] == 0 and p[-1] == K - 1 and all(b - a <= 1 for a, b in itertools.pairwise(p))]
     return whole if T >= K else forward
@@ -54,7 +54,7 @@ def test_gaussians_by_time_with_a_ridge() -> None:
 
 
 def task(noise: float = 0.2) -> tuple[Frames, np.ndarray]:
-    """Three videos that go through the places 3, 1, 0, 2 in this order, each at its own pace."""
+    """Three videos that visit the places 3, 1, 0, 2 in this order, each at its own pace."""
     runs = ([9, 6, 12, 8], [5, 14, 7, 10], [8, 8, 8, 8])
     truth = np.concatenate([np.repeat([3, 1, 0, 2], lengths) for lengths in runs])
     x = np.eye(5)[truth] + noise * np.random.default_rng(0).normal(size=(len(truth), 5))
@@ -70,7 +70,7 @@ def test_a_common_order_is_found_and_clusters_are_numbered_by_it(seed: int) -> N
     np.testing.assert_array_equal(made.labels, expected)
     assert made.facts["viterbi"].clusters == 4
     assert np.all(np.diff(made.facts["viterbi"].mean_times) > 0)
-    # A new video goes the same way, though its first sample looks like the last place.
+    # A new video visits the places in the same order, although its first sample looks like the last place.
     predict = predict_by("viterbi", made, 4, {})
     new = np.eye(5)[[2, 3, 3, 1, 1, 0, 2, 2]]
     np.testing.assert_array_equal(predict(Frames(new, (8,), 2.0)).labels, [0, 0, 0, 1, 1, 2, 3, 3])
@@ -95,7 +95,7 @@ def test_samples_unlikely_under_every_cluster_are_background_and_the_path_passes
     assert 0.05 < below.mean() < 0.5
     predict = predict_by("viterbi", made, 4, chosen)
     np.testing.assert_array_equal(predict(frames).labels, made.labels)
-    # The limits are those of the training samples: a video of nothing but strangers is background as a whole.
+    # The limits come from the training samples, so a video whose samples all lie beyond them is entirely background.
     np.testing.assert_array_equal(predict(Frames(np.full((6, 5), 9.0), (6,), 2.0)).labels, NO_CLUSTER)
 
 

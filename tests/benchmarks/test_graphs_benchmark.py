@@ -73,7 +73,7 @@ def test_random_procedures_hold_where_nobody_errs_and_break_where_people_do():
         assert not np.diagonal(planted.needs).any()
         needs = planted.needs[np.ix_(counted.steps - 1, counted.steps - 1)]
         broken += (needs & counted.earlier.transpose(0, 2, 1)).any(axis=(1, 2)).sum()
-    # About half of 180, less where there is hardly a need to break.
+    # About half of 180; fewer where a graph has hardly any need to violate.
     assert 60 <= broken <= 110
 
 
@@ -115,7 +115,7 @@ def test_the_record_and_the_page_are_of_this_revision(scores):
 
 
 def test_orders_and_scores_of_an_answer_by_hand():
-    # Found key steps 8 and 9 are the annotated 1 and 2; 7 is nobody's.
+    # Found key steps 8 and 9 are the annotated 1 and 2; 7 matches none.
     events = (Event(7, 0, 1), Event(8, 1, 2), Event(9, 2, 3))
     recordings = [Recording(name, events, 3.0) for name in "abc"]
     orders = {name: [1, 2] for name in "abc"}

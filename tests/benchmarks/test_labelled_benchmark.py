@@ -54,7 +54,7 @@ def test_draws_repeat_and_tasks_have_the_numbers_that_leave_enough_to_score(seen
 
 
 def test_labels_of_given_videos_are_not_scored(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A method that only repeats what it is given has nothing right."""
+    """A method that only repeats its labels gets nothing right."""
     monkeypatch.setitem(TAUGHT, CLASSIFIER, lambda seen, given, videos, draw: np.where(given == UNKNOWN, -1, given))
     assert measure(seen, CLASSIFIER, 3, 0)["f1"] == 0
     monkeypatch.setitem(UNTAUGHT, "RGWOT+", lambda seen, seed: np.concatenate(seen.task.labels) % 3)

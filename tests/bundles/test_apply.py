@@ -1,4 +1,4 @@
-"""A bundle says of a video what the result it was made from says, or would have said had the video been held out."""
+"""A bundle labels a video as the result from which it was made does, or would do for a held-out video."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ from rgwot.timing import label_segments
 
 Results = Callable[..., tuple[Path, Path]]
 
-#: Every decoder, and every embedding; those whose rule for other videos gives the labels of the result itself.
+#: Every decoder and every embedding whose labels for other videos equal those of the result itself.
 INDUCTIVE = [
     ("rgwot", "graphcut"), ("raw", "kmeans"), ("raw", "subset"), ("whitened", "graphcut"), ("whitened", "viterbi"),
     ("cte", "kmeans"),
 ]  # fmt: skip
-#: Those whose result is a compromise of all videos, or which place other samples in another way than their own.
+#: Decoders whose result depends on all videos together, or which embed other samples in another way.
 NEARLY = [("rgwot-plus", "consensus"), ("whitened", "meanfield"), ("raw", "spectral"), ("gpl", "kmeans")]
 HELD_OUT = ("v3", "v4")
 
 
 def task_segments(path: Path, *videos: str) -> pd.DataFrame:
-    """Return the segments of scope task of some videos, all of them where none is named."""
+    """Return the segments of scope task of some videos, by default of all."""
     found = read_segments(path)
     found = found[(found["scope"] == "task") & (found["video"].isin(videos) if videos else True)]
     return found.drop(columns="scope").reset_index(drop=True)
 
 
 def same_segments(applied: Path, folder: Path, *videos: str) -> None:
-    """Compare what a bundle found of some videos, all of them where none is named, with a result."""
+    """Compare the segments that a bundle found in some videos (by default all) with a result."""
     found, there = task_segments(applied / "segments.csv"), task_segments(folder / "segments.csv", *videos)
     pd.testing.assert_frame_equal(found, there, check_exact=True)
 
@@ -84,7 +84,7 @@ def test_another_video_gets_what_it_gets_when_it_is_held_out(
     stores = [study.index.parent / f"{video}.zarr" for video in HELD_OUT]
     assert [video.from_study for video in apply_bundle(bundle, stores, tmp_path)] == [False, False]
     same_segments(tmp_path, folder, *HELD_OUT)
-    # Against the procedure of the videos that were learned from, which the bundle carries.
+    # Deviations are from the procedure of the original videos, which the bundle contains.
     found, there = (read_deviations(place / "deviations.csv") for place in (tmp_path, folder))
     there = there[there["video"].isin(HELD_OUT)].reset_index(drop=True)
     pd.testing.assert_frame_equal(found, there, check_exact=True)
@@ -124,7 +124,7 @@ def test_a_video_file_is_extracted_once_and_gets_the_same(study: Study, results:
     (applied,) = apply_bundle(bundle, [study.videos["v3"]], out, ApplyOptions(device="cpu"))
     assert made.stat().st_mtime_ns == before
     same_segments(out, folder, "v3")
-    # Only what counts is an occurrence.
+    # Only segments that count are occurrences.
     (recording,) = recordings_from_segments(read_segments(out / "segments.csv"))
     assert applied.segments == len(recording.events)
     facts = read_diagnostics(out / "results/keysteps/rgwot/graphcut/tiny/clips/seed0/diagnostics.json")

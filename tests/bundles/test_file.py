@@ -1,4 +1,4 @@
-"""What is not a bundle as it was written is refused in one line, and nothing is written."""
+"""A changed or damaged bundle is refused in one line, and nothing is written."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def contents(bundle: Path) -> dict[str, bytes]:
 
 
 def sealed(path: Path, parts: dict[str, bytes], kind: int = zipfile.ZIP_STORED) -> Path:
-    """Write parts with a right seal, and digests as their manifest has them."""
+    """Write parts with a valid seal, and the digests that the manifest contains."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", kind) as archive:
         for name, part in parts.items():
@@ -55,7 +55,7 @@ def sealed(path: Path, parts: dict[str, bytes], kind: int = zipfile.ZIP_STORED) 
 
 
 def rewritten(bundle: Path, path: Path, changes: dict[str, Any] | None = None, **parts: bytes) -> Path:
-    """Write a bundle anew as somebody would who knows the format; ``changes`` are of its manifest."""
+    """Rewrite a bundle with a valid seal and ``changes`` to its manifest."""
     found = contents(bundle)
     found |= {name.replace("_", "."): part for name, part in parts.items()}
     manifest = json.loads(found["manifest.json"]) | (changes or {})
@@ -71,7 +71,7 @@ def bundle(results: Results) -> Path:
 
 
 def refused(path: Path, study: Study, tmp_path: Path) -> str:
-    """Return what is said of a bundle; nothing may have been written."""
+    """Return the message about a bundle, and check that nothing was written."""
     with pytest.raises(RgwotError) as caught:
         apply_bundle(path, [study.index.parent / "v3.zarr"], tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -113,7 +113,7 @@ def test_a_missing_and_a_packed_part_are_refused(study: Study, bundle: Path, tmp
 
 @contextmanager
 def little_memory(megabytes: int) -> Iterator[None]:
-    """Let Python allocate no more than this at a time beyond what it has."""
+    """Limit a single further allocation of Python to this size."""
     tracemalloc.start()
     try:
         yield
@@ -284,7 +284,7 @@ def test_features_that_nobody_can_make_are_refused(
 
 
 class Evil:
-    """Something that would run when it is unpickled."""
+    """An object that runs code when it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Path.touch, (Path("/tmp/rgwot_evil"),)

@@ -1,4 +1,4 @@
-"""A video that looks like none of the study is told first; another take of the task never is."""
+"""A video that looks like none of the study is reported; another take of the task never is."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_what_is_kept_is_bounded_and_little_is_known_of_one_video() -> None:
     known = likeness([take(seed) for seed in range(80)])
     assert len(known["samples"]) <= 600
     assert far_from(likeness([take(0)]), features(np.zeros((60, 40)))) == 0
-    # Discrete features of which every value occurs in every video.
+    # Discrete features; every value occurs in every video.
     tools = [features(np.eye(7)[np.random.default_rng(seed).permutation(70) % 7]) for seed in range(5)]
     assert far_from(likeness(tools[:4]), tools[4]) < FAR
 

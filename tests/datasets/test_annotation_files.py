@@ -255,7 +255,7 @@ def test_boris_tables_of_old_versions(tmp_path: Path) -> None:
     # One file in two players (simba#390).
     (tmp_path / "b.tsv").write_text(old + states.replace("a.mp4", "a.mp4;a.mp4"))
     assert rows(tmp_path / "b.tsv") == [["a", 0.5, 2.0, "pour"]]
-    # Their times count from the beginning of the first.
+    # Times count from the beginning of the first video.
     (tmp_path / "b.tsv").write_text(old + states + states.replace("a.mp4", "b.mp4"))
     with pytest.raises(RgwotError, match="line 3: 'a' and 'b' in sequence in observation 'monday 1'"):
         rows(tmp_path / "b.tsv")
@@ -439,7 +439,7 @@ def test_annotations_of_every_kind_beside_videos(tmp_path: Path, caplog: pytest.
     (task / "grid.csv").write_text("start_s,end_s,label\n1,2,step 10\n")
     (task / "frames.txt").write_text("background\n" * 30 + "stir\n" * 60)
     (task / "numbers.csv").write_text("1,2.5,3 pour water\n")
-    # Of no video's name, and of several: for those that have none of their own.
+    # One file that is named like no video, and several: for videos without an annotation of their own.
     (task / "coding.boris").write_text(json.dumps(project(*EVENTS)))
     options = {"tier": "steps", "labels_fps": 30}
     out = tmp_path / "manifest.csv", tmp_path / "annotations.csv"
@@ -447,13 +447,13 @@ def test_annotations_of_every_kind_beside_videos(tmp_path: Path, caplog: pytest.
     status = pd.read_csv(out[0]).set_index("name")["status"]
     assert dict(status) == {name: "unscored" if name == "nobody" else "ok" for name in status.index}
     table = read_annotations(out[1])
-    # Steps with ids come first, and what goes by their names has them; then names, as they first occur.
+    # Steps with ids come first, and rows with their names get these ids; then come other names, as they first occur.
     numbers = {"pour water": 1, "pour": 2, "stir": 3, "step 10": 4}
     assert dict(zip(table["name"], table["key_step"], strict=True)) == numbers
     assert table.loc[table["video"] == "eaf", ["start_s", "end_s"]].values.tolist() == [[0.5, 2.0], [3.0, 4.25]]
     assert table.loc[table["video"] == "frames", ["start_s", "end_s"]].values.tolist() == [[1.0, 3.0]]
     assert "at 1.0 s: a point event inside a segment of another step; left out" in caplog.text
-    # Without a rate a text is no annotation; two files of many videos are one too many.
+    # Without a rate, a text file is no annotation; two files for many videos are refused.
     frames = next(one for one in find("mine", "folder", tmp_path / "root").of("tea") if one.name == "frames")
     assert frames.annotation == "tea/coding.boris"
     (task / "more.tsv").write_text(aggregated())
@@ -491,7 +491,7 @@ def test_videos_with_marks_are_kept_and_not_scored(tmp_path: Path) -> None:
         write_video(task / f"{name}.mp4", 180)
     (task / "marks.csv").write_text("time_s,label\n1,pour\n2.5,stir\n4,background\n")
     (task / "mixed.csv").write_text("start_s,end_s,time_s,label\n0,2,,pour\n,,3,stir\n")
-    # A mark inside a segment of its own step tells nothing more.
+    # A mark inside a segment of its own step is redundant.
     (task / "own.csv").write_text("start_s,end_s,time_s,label\n0,2,,pour\n,,1,pour\n")
     (task / "segments.csv").write_text("start_s,end_s,label\n0,2,pour\n")
     (task / "until.csv").write_text("start_s,end_s,label,silence\n0,2,pour,until\n")
@@ -512,7 +512,7 @@ def test_videos_with_marks_are_kept_and_not_scored(tmp_path: Path) -> None:
         "until": [[0.0, 2.0, "pour"]],
         "zero": [[1.0, 1.0, ""]],
     }
-    # The column wins over the key.
+    # The column `silence` wins over the setting.
     words = dict(zip(table["video"], table["silence"], strict=True))
     assert words == dict.fromkeys(words, "") | {"until": "until"}
     _, table = manifest(tmp_path, {"silence": "only"})

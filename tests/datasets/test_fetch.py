@@ -1,4 +1,4 @@
-"""Downloads: from a mirror by file://, and from a server that breaks off, goes on, changes and lies."""
+"""Downloads by file://, and from a server that breaks off, resumes, changes files or sends wrong ones."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_an_interrupted_download_goes_on_where_it_stopped(site: Site, tmp_path: 
     assert site.asked == [None, f"bytes={have - 1}-"]
     assert (tmp_path / "mine/x.pt").read_bytes() == CONTENT
     assert not list((tmp_path / "mine").glob("*.part"))
-    # What is there is not asked for again.
+    # An existing file is not downloaded again.
     assert fetch([wanted], tmp_path) == []
     assert len(site.asked) == 2
 

@@ -253,7 +253,7 @@ def analysed(tmp_path: Path) -> Path:
     for number in (1, 2, 3):
         write_video(task / f"Trial{number}.mp4", 60)
         with (task / f"Trial{number}.mp4").open("ab") as file:
-            # A box that players skip: no two videos have the same content.
+            # A box that players skip makes the content of every video different.
             file.write(b"\0\0\0\x09free%d" % number)
         write_video(task / f"Trial{number}{NETWORK}_labeled.mp4", 60)
         points = np.cumsum(np.ones((60, 2, 2)), axis=0)

@@ -1,4 +1,4 @@
-"""Recordings and annotations of other kinds beside those that are read: read, or named in one note with the way in."""
+"""Recordings and annotations of other kinds are read, or named in a note that says how to use them."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_files_in_no_task_and_of_unknown_kinds_are_told(tmp_path: Path) -> None:
     ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(b"x")
-    # What the workflow wrote is no part of the study.
+    # Output of the workflow is not input of the study.
     (root / "results/tables").mkdir(parents=True)
     (root / "results/tables/demo.csv").write_text("x", encoding="utf-8")
     content = {"layout": "folder", "root": str(root), "settings": {"features": {"weights": "random"}}}

@@ -155,7 +155,7 @@ def test_the_doctor_has_no_error(dataset: str, data: Path) -> None:
     findings = report.findings
     assert [one for one in findings if one.severity == "error"] == []
     assert len(report.videos) == len(takes)
-    # An archive holds six datasets: the files of the others are none of this one's leftovers.
+    # An archive holds six datasets, and files of the others are not reported as leftovers.
     assert not report.files.unassigned
 
 
@@ -214,7 +214,7 @@ def test_features_of_no_task_are_listed_beside_those_of_other_datasets(dataset: 
     assert found.unassigned == (f"egovlp/{lost}.pt",)
     (task,) = (task for task in EGOPROCEL if task.startswith(dataset))
     assert {entry.name for entry in found.of(task.split("/")[1])} == set(EGOPROCEL[task])
-    # Of another dataset's folder, where that has the registered name.
+    # A file in another dataset's folder, which has the registered name.
     (tmp_path / "egovlp/MECCANO/holiday.pt").touch()
     assert len(find("mine", "egoprocel", tmp_path, {"subset": dataset, "features_alone": True}).unassigned) == 1
 
@@ -343,7 +343,7 @@ def test_times_that_alternate_have_the_rate_of_their_mean(tmp_path: Path) -> Non
 def test_times_alone_say_the_rate_where_none_is_stated(rate: float, native: float, found: int, tmp_path: Path) -> None:
     form = ImportSettings.model_validate({**ENTRIES["egtea_gaze_vjepa"]["imported"], "channels": 3})
     for count in (40, 51, 333):
-        # Of the sampled frames, as they are decoded: their distances alternate.
+        # Times are those of the decoded frames, whose distances alternate.
         times = np.floor(np.arange(count) * native / rate + 1e-6) / native
         for breaks in (0, 7):
             times[count // 2 :] += breaks
@@ -389,7 +389,7 @@ def test_files_may_have_rates_of_their_own(tmp_path: Path) -> None:
         assert (store.attributes["fps"], store.duration_s) == (25.0, pytest.approx(4.0))
     with pytest.raises(RgwotError, match="says 60 per second; expected a multiple of 25"):
         import_features(tmp_path / "odd.npy", tmp_path / "odd.zarr", settings)
-    # A row that changes makes the store again.
+    # If its row changes, the store is made again.
     table.write_text("video,fps\nfast,100\n")
     import_features(tmp_path / "fast.npy", tmp_path / "fast.zarr", settings)
     assert open_store(tmp_path / "fast.zarr").duration_s == pytest.approx(8.0)

@@ -71,7 +71,7 @@ def test_the_table_is_neither_annotation_nor_features(tmp_path: Path, layout: st
     found = find("mine", layout, tmp_path).tasks["tea"]
     assert [entry.video for entry in found.videos] == ["monday"]
     assert (found.without_video, found.problem) == ((), None)
-    # Of a video that is called so, it is the annotation.
+    # If a video has this name, the file is its annotation.
     (tmp_path / "tea" / f"videos.{suffix}").touch()
     assert {entry.annotation for entry in find("mine", layout, tmp_path).of("tea")} == {
         "tea/monday.csv",

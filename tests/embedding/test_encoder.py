@@ -152,7 +152,7 @@ def test_initial_weights_depend_on_the_seed_alone() -> None:
 
 @pytest.mark.parametrize("batch_norm", ["joint", "per_video"])
 def test_embedding_takes_any_number_of_clips(batch_norm: str) -> None:
-    # A video has as many samples as it has: in eval mode there are no groups that could fail to divide it.
+    # Any number of samples is possible in eval mode, which has no groups that must divide it.
     encoder = initialised(0, c=2, D=8, channels=8, hidden=8, features=16, batch_norm=batch_norm).eval()
     x = clips(7, 2)
     with torch.no_grad():

@@ -40,7 +40,7 @@ def test_edges_by_hand() -> None:
         expected[a, b] = expected[b, a] = 1
     np.testing.assert_array_equal(edges.toarray(), expected)
     np.testing.assert_allclose(similarity, np.cos(np.radians([2, 3, 43, 2, 3])), rtol=1e-5)
-    # More neighbours than the other video has: all of its clips.
+    # If more neighbours are asked for than the other video has clips, all of them are taken.
     assert unity_graph([first, second], neighbours=9)[0].nnz == 2 * (3 + 6)
 
 
@@ -153,7 +153,7 @@ def test_without_node2vec_a_node_is_the_mean_of_its_neighbourhood(
 
 def test_what_no_other_video_shows_is_background(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores(task())
-    # Of 68 clips in four videos the 4 of the detour: the lowest 6 percent.
+    # The 4 clips of the detour, of 68 in four videos, are the lowest 6 percent.
     block = settings(background=0.05, update="mean")
     embed = fit_by("gpl", stores, block, seed=0)
     detour = np.zeros(40, dtype=bool)

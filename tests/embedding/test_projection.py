@@ -63,7 +63,7 @@ def test_maps_are_accompanied_by_their_speed_at_every_place(
     index = make_task((40, 50))
     stores = open_stores(index, index.parent)
     channels = stores[0].shape[1]
-    # No principal components: what is projected is what was whitened.
+    # Without principal components, projected features equal whitened ones.
     as_it_is = Projection(np.zeros(2 * channels, np.float32), np.eye(2 * channels, dtype=np.float32))
     for store in stores:
         maps = store.read().astype(np.float64)
@@ -133,7 +133,7 @@ def test_scales_of_the_channels_of_vectors_change_nothing(
     held_out: tuple[str, ...],
     beside: float,
 ) -> None:
-    """Powers of two, so that not a bit may differ, of a video that the model did not see either."""
+    """Scales are powers of two, so every bit must agree, for an unseen video, too."""
     scales = 2.0 ** np.array([9, -7, 0, 3, -2, 5])
     videos = [sensors(seed, 40 + seed) for seed in range(4)]
     chosen = settings(data__split="holdout" if held_out else "all", encoder__beside=beside)

@@ -17,7 +17,7 @@ SMALL = Regression(E=3, epochs=2, lr=0.01, batch=4)
 
 
 def drifting(T: int, seed: int) -> np.ndarray:
-    """Features of which some go through the video in one direction, at another level in every video."""
+    """Some features change monotonically over the video, with a different offset in every video."""
     rng = np.random.default_rng(seed)
     time = np.arange(T)[:, None] / T
     return np.hstack([time * 3 + rng.normal(), np.sin(4 * time) * 5 - rng.normal(), rng.normal(size=(T, 4))])

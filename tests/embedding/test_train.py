@@ -1,4 +1,4 @@
-"""The training stage: it learns, it resumes with the same bits, it writes what the contract says."""
+"""The training stage learns, resumes bit for bit, and writes the documented files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that are no features are refused or told by name, and real signals are not."""
+"""Channels such as clocks or labels are refused or reported by name, and real signals are not."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def signal(seed: int, samples: int = 120) -> Array:
 
 
 def told(changed: Array | None, times: Array | None = None) -> list[str]:
-    """Return what is told of five recordings, of which the first is changed."""
+    """Return the warnings about five recordings, the first of which is changed."""
     every = {f"r{seed}": signal(seed) for seed in range(5)}
     every |= {} if changed is None else {"r0": changed}
     lines = unusual({name: values_of(x) for name, x in every.items()}, {"r0": times})
@@ -131,7 +131,7 @@ def test_short_and_noisy_stretches_and_single_channels_are_told() -> None:
     x[60:, 0] = 0.5
     (line,) = told(x)
     assert line.startswith("r0: channel 0 does not change from sample 60 to 119 of 120")
-    # Off in the same part of every recording, and all the time.
+    # Off in the same part of every recording, or always.
     every = {f"r{seed}": signal(seed) for seed in range(3)}
     for one in every.values():
         one[60:] = 0
@@ -149,7 +149,7 @@ def test_lost_samples_are_told() -> None:
         "17 of 120 samples are 0 in every channel, such as sample 3, and no other has a 0; were they lost? leave these "
         "samples out, or interpolate them"
     )
-    # A sensor at rest shows other zeros, too; a long stretch is told as such; and a few samples may be chance.
+    # A resting sensor has other zeros, too; a long stretch is reported as such; a few samples may be chance.
     rest = x.copy()
     rest[1, 0] = 0
     stretch = signal(0)[:, :2]
@@ -191,14 +191,14 @@ def test_parts_of_one_recording_are_told() -> None:
     def told(**recordings: NDArray[Any]) -> list[str]:
         return list(unusual({name: values_of(one) for name, one in recordings.items()}, {}))
 
-    # A row shorter at either end, a half, and most of it among other samples.
+    # The recording without a row at either end, half of it, and most of it among other samples.
     for part in (x[:-1], x[1:], x[300:], np.concatenate([y[:20], x[40:], y[20:30]])):
         assert told(a=x, b=y, c=part) == ["c"]
-    # Half of it is another recording; samples that occur everywhere, in any order, tell nothing.
+    # Half of it is another recording; samples that occur everywhere in any order are no evidence of a copy.
     assert told(a=x, b=np.concatenate([y[:300], x[:250]])) == []
     assert told(a=rng.integers(-2, 3, (500, 3)), b=rng.integers(-2, 3, (499, 3))) == []
     assert told(a=np.tile(np.eye(5), (40, 1)), b=np.tile(np.eye(5), (30, 1))) == []
-    # Equal ones are told as copies.
+    # Equal recordings are reported as copies.
     assert told(a=x, b=x) == []
 
 

@@ -23,7 +23,7 @@ def samples(T: int, C: int, seed: int = 0) -> np.ndarray:
 
 def test_channels_are_standardised_and_constant_ones_are_nothing() -> None:
     x = samples(200, 4).astype(np.float16).astype(np.float64)
-    # What float16 makes of constants, by rounding to its neighbours, and of what is nothing beside the rest.
+    # Constants that float16 rounds to one of two neighbours, and channels that are tiny beside the rest.
     flicker = np.where(np.arange(200) % 3 == 0, 1.0, 1.0 + 2.0**-10)
     noise = 1e-7 * np.random.default_rng(1).normal(size=200)
     found = standardise(np.column_stack([x, np.full(200, 0.3), np.zeros(200), flicker, 300 * flicker, noise]))
@@ -64,7 +64,7 @@ def test_variability_is_the_deviation_around_a_sample() -> None:
 
 
 def test_movement_tells_apart_what_values_do_not() -> None:
-    """Shaking and resting at the same places: the values say nothing, speed and variability each do."""
+    """Shaking and resting at the same positions: values do not tell them apart, speed and variability do."""
     generator = np.random.default_rng(0)
     shaking = np.repeat(np.tile([True, False], 5), 60)
     x = np.where(shaking[:, None], generator.normal(size=(600, 6)), 0.0) + generator.normal(size=(600, 6)) * 0.05
@@ -87,7 +87,7 @@ def test_what_is_fitted_is_white(shape: tuple[int, int]) -> None:
     assert white.shape == (len(x), 5)
     np.testing.assert_allclose(white.mean(axis=0), 0, atol=1e-10)
     np.testing.assert_allclose(white.T @ white / len(x), np.eye(5), atol=1e-10)
-    # The components of largest variance, as the singular values of the samples have them.
+    # The components of largest variance, computed from the singular values of the samples.
     _, singular, rows = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
     deviations = 1 / np.linalg.norm(found.basis, axis=0)
     np.testing.assert_allclose(deviations, singular[:5] / np.sqrt(len(x)))

@@ -49,7 +49,7 @@ def test_kappa_is_that_of_scikit_learn_after_the_matching() -> None:
         swapped = found.swapped()
         assert swapped.kappa == pytest.approx(found.kappa)
         assert all(swapped.kappas[other] == pytest.approx(found.kappas[step]) for step, other in found.matched.items())
-    # By their names, nothing is matched: 3 of one is 3 of the other.
+    # Compared by name, nothing is matched: 3 in one is 3 in the other.
     assert agreement([one], [other], same=True).kappa == pytest.approx(cohen_kappa_score(one, other))
     assert np.isnan(agreement([np.ones(5, int)], [np.ones(5, int)]).kappa)
 

@@ -1,4 +1,4 @@
-"""Key step 0 scored as background: found or not, and tied to background instead of matched."""
+"""Key step 0 scored as background: with or without it, and assigned to background instead of matched."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_where_zero_is_no_background_it_is_matched_with_a_step():
     assert macro.recall == pytest.approx((0 + 1 + 1) / 3)
     assert macro.precision == pytest.approx((0 + 1 / 4 + 1) / 3)
     assert score_fixed(STRICT, truth, prediction, n_key_steps=2, n_clusters=2, says_background=False).f1 == 0.5
-    # What a free matching gives the same answer shows what tying changes.
+    # The score with a free matching of the same answer, for comparison.
     assert score(STRICT, truth, prediction, 2, 2).f1 == pytest.approx(5 / 6)
 
 

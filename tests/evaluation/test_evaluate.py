@@ -208,7 +208,7 @@ def test_the_order_of_annotation_rows_decides_overlaps(files):
 
 
 def at(row, **values):
-    """Return how a table is spoiled: other values in one row."""
+    """Return a function that changes values in one row of a table."""
 
     def spoil(table):
         table = table.astype(object)
@@ -315,7 +315,7 @@ def test_the_annotations_are_right_about_themselves(files):
 
 
 def test_videos_that_taught_are_not_scored_and_the_others_by_name(files):
-    # Key step 2 of the prediction is key step 2 of the annotation, whatever would match better.
+    # Key step 2 of the prediction is key step 2 of the annotation, even if another one matched better.
     files.segments = files.segments[files.segments["scope"] == "task"]
     files.diagnostics |= {"background": True, "labelled": {"videos": ["0003"], "names": {}, "extra": 1}}
     table = files.run(more=None)

@@ -94,7 +94,7 @@ def test_relabelling_videos_changes_no_per_video_score():
 
 
 def test_hieros_protocol_is_a_direct_computation_from_its_description():
-    """Per video over one-hot rows, background a class, SciPy's matching of 1 - overlap / T, means over what occurs."""
+    """Scores per video: background is a class, SciPy's matching of 1 - overlap / T, means over classes that occur."""
     rng = np.random.default_rng(5)
     differs = 0
     for _ in range(100):
@@ -138,7 +138,7 @@ def test_mistakes_are_named(name, labels, background, message):
 
 @pytest.mark.parametrize("name", ["macro_task", "strict_task"])
 def test_background_that_does_not_occur_is_no_class(name: str) -> None:
-    # Step 2 is not found. Matched with background, the cluster without a frame would take it out of the mean.
+    # Step 2 is not found. If the empty cluster were matched with background, step 2 would drop out of the mean.
     truths, predictions = [np.repeat([1, 2], [6, 2])], [np.full(8, 4)]
     found = [score(PROTOCOLS[name], truths, predictions, 2, 2, background) for background in ("with", "without")]
     assert found[0] == found[1]

@@ -23,7 +23,7 @@ sequences = st.lists(st.integers(0, 3), max_size=9)
 
 
 def frames(*steps: tuple[int, int]) -> np.ndarray:
-    """Labels of (label, frames) after each other."""
+    """Return labels (T,) from pairs (label, number of frames)."""
     return np.repeat([label for label, _ in steps], [length for _, length in steps])
 
 
@@ -82,7 +82,7 @@ def test_overlap_decides_at_its_limit_and_a_segment_is_found_once() -> None:
     assert found_segments(true, runs(frames((1, 5), (2, 5))), 0.5).sum() == 1
     assert found_segments(true, runs(frames((1, 4), (2, 6))), 0.5).sum() == 0
     assert found_segments(true, runs(frames((1, 4), (2, 2), (1, 4))), 0.25).sum() == 1
-    # The one it overlaps most with, and not another of the same label that is free.
+    # A segment matches the one that it overlaps most, not a free one with the same label.
     two = runs(frames((1, 4), (2, 1), (1, 5)))
     assert found_segments(two, runs(frames((1, 10))), 0.25).sum() == 1
 
@@ -123,7 +123,7 @@ def test_numbers_of_clusters_mean_nothing(background: str) -> None:
 
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=6), st.data())
 def test_splitting_a_right_answer_never_raises_the_edit_score(steps: list[int], data: st.DataObject) -> None:
-    """Of any answer it would be false: 1 against 1 2 1 scores 1/3, and 1 4 1 scores 2/3."""
+    """For answers in general this is false: 1 against 1 2 1 scores 1/3, and 1 4 1 scores 2/3."""
     true = [step for step, _ in itertools.groupby(steps)]
     answer, before = list(true), 1.0
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""What comes of every kind of bad video, under both values of on_bad_video, bounded in time and memory."""
+"""The outcome of every kind of bad video with both values of on_bad_video, bounded in time and memory."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_outcome(kind: Kind, tmp_path: Path, backbone: Backbone) -> None:
     began = time.monotonic()
 
     rows = listed(tmp_path / "root", "skip")
-    # Nothing that is the matter with one video costs another.
+    # A bad video does not affect the others.
     assert rows["good"]["status"] == "unscored"
     found = rows.get("bad")
     assert (found is None) == (kind.manifest == "no video")
@@ -134,7 +134,7 @@ def test_a_file_that_must_not_be_read(tmp_path: Path) -> None:
     output = {"manifest": "m.csv", "annotations": "a.csv"}
     command = script_command("manifest", tmp_path, output=output, params={"entry": entry})
     if os.geteuid() == 0:
-        # Root may read everything, unless it gives that up.
+        # Root can read every file, unless it drops this capability.
         command = ["setpriv", "--inh-caps=-all", "--bounding-set=-all", *command]
     try:
         said = run(command, tmp_path)

@@ -1,4 +1,4 @@
-"""What a run is given to start with: files of settings as people save them, folders that cannot be written, sources."""
+"""Inputs of a run: settings as editors save them, folders that cannot be written, changed sources."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def own_videos(fresh: Checkout) -> Checkout:
 def snakemake(
     checkout: Checkout, *words: str, environment: dict[str, str] | None = None, before: Sequence[str] = ()
 ) -> Said:
-    """Run `snakemake` with nothing but these words, which may fail before it reads a Snakefile."""
+    """Run `snakemake` with these arguments alone; it may fail before it reads a Snakefile."""
     if environment is None and not before:
         return run([*SNAKEMAKE, "--cores", "1", *words], checkout.path)
     done = subprocess.run(
@@ -157,7 +157,7 @@ def test_what_is_replaced_by_an_older_file_is_made_again_and_a_plan_writes_nothi
     before = everything(tree.path)
     assert plan(tree).jobs == {"extract": 1, "manifest": 1, "index": 1}
     assert everything(tree.path) == before
-    # Made again, they are up to date.
+    # After being made again, they are up to date.
     assert tree.snakemake(MANIFEST, INDEX, more=["own.yaml"]).returncode == 0
     assert plan(tree).jobs == {}
     assert "0.9" in (tree.path / "results/annotations/own/tea.csv").read_text(encoding="utf-8")

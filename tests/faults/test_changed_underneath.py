@@ -1,4 +1,4 @@
-"""What changes after it was finished is noticed by checksums in stores and models, and by `rgwot verify`."""
+"""Changes of finished files are noticed by checksums in stores and models, and by `rgwot verify`."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def flip(path: Path, where: float = 0.5) -> None:
     path.write_bytes(content)
 
 
-# A chunk of features that is not there, or not what was written.
+# A chunk of features that is missing or was changed.
 
 
 DAMAGE: dict[str, Callable[[Path], object]] = {

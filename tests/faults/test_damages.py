@@ -1,4 +1,4 @@
-"""What happens to a study between its first job and its last: each ends in one line, or in the right answer."""
+"""Changes to a study between its first and its last job end in an error of one line, or in the right answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ decode: {K: 4}
 KEYSTEPS = "results/keysteps/raw/kmeans/own/tea/seed0"
 SCORES = "results/scores/raw/kmeans/own/tea/seed0.csv"
 STORE = "results/features/own/tea/{}.zarr"
-#: What somebody may have saved, in turn: other settings of several jobs, half a file, none.
+#: Configurations that may be saved during a run: other settings of several jobs, half a file, an empty one.
 EDITS = (
     CONFIG.replace("K: 4", "K: 3"),
     CONFIG.replace("size: 32", "size: 64").replace("fps: 5", "fps: 2"),
@@ -81,7 +81,7 @@ def quiet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 def settled(checkout: Checkout) -> bool:
-    """Whether none is left to label once the configuration is as it was, and something once K is another."""
+    """Check that nothing is left to do with the original configuration, and something with another K."""
     (checkout.path / "config.yaml").write_text(CONFIG, encoding="utf-8")
     there = not snakemake(checkout, SCORES, options=("-n", "--cores", "1", "--quiet", "rules")).jobs
     (checkout.path / "config.yaml").write_text(EDITS[0], encoding="utf-8")
@@ -157,7 +157,7 @@ def test_key_steps_that_were_edited_by_hand(edited: Checkout, reader: str) -> No
     said = run([sys.executable, "-m", "rgwot", *READERS[reader]], edited.path)
     assert said.returncode != 0, said.text
     assert "Traceback" not in said.text, said.text
-    # Of several jobs that read it, each says the same.
+    # Every job that reads it fails with the same message.
     (line,) = {line for line in said.text.splitlines() if line.startswith("rgwot: ")}
     assert f"{KEYSTEPS}/segments.csv: changed since it was written" in line
     assert line.endswith(f"make it again: rgwot run --force {KEYSTEPS}/segments.csv")

@@ -74,7 +74,7 @@ def test_planning_with_every_name(tmp_path: Path) -> None:
     # Where case makes no difference, as on most disks of macOS, two names are one file.
     assert set(names) >= {*NAMES} - {"CASE"}
     assert len({video_id(name).lower() for name in names}) == len(NAMES) - 1
-    # What a job is given: each name whole.
+    # A job gets every name unchanged.
     study = Study.of({"datasets": {"own": {"layout": "folder", "root": str(fresh.path / "videos")}}})
     (batch,) = datasets.batches(Task(study, "own", "tea"))
     root = fresh.path / "videos/tea"

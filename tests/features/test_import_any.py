@@ -57,7 +57,7 @@ def test_vectors_are_kept_as_vectors_and_maps_as_maps(tmp_path: Path) -> None:
     output, _ = run(npy(tmp_path, maps), "TCHW", duration_s=T / 2)
     assert np.array_equal(open_store(output).read(), maps.astype(np.float16))
     assert not open_store(output).vectors
-    # Maps of the paper's backbone by another hand are what its own would be.
+    # Maps that another program made with the paper's backbone equal those of the workflow.
     conv4c = np.repeat(maps, 342, axis=1)[:, :1024]
     output, _ = run(npy(tmp_path, conv4c), "TCHW", duration_s=T / 2, layer="conv4c", backbone="resnet50")
     assert CONV4C in zarr.open_group(output, mode="r")
@@ -114,14 +114,14 @@ def test_tables_of_text(tmp_path: Path, sign: str, name: str | None) -> None:
         ("x,y,w", "no column 'z', but column 'w'"),
         ("x,y", "no column 'z'"),
         ("x,y,w,z", "column 'w' too many"),
-        # In capitals, and with a beginning that all names share.
+        # Names in capitals, with a common prefix.
         ("X,Z,Y", "column 2 is 'z', not 'y'"),
         ("p1_z,p1_y,p1_x", "column 1 is 'z', not 'x'"),
     ],
 )
 def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: str, said: str) -> None:
     form = ImportSettings.model_validate({"axes": "TC", "fps": "2"})
-    # Nothing is known of the order of columns without names, or with names that nobody else has.
+    # The order of columns is unknown if they have no names or names that differ between videos.
     for name, names in {"a": None, "b": "x,y,z", "c": "when, x,y,z", "d": header, "e": "p,q,r"}.items():
         width, times = len((names or "x,y,z").replace("when,", "").split(",")), {"when": TIMES} if name == "c" else {}
         write_csv(tmp_path / f"{name}.csv", names, feats=VECTORS[:, :width], **times)
@@ -209,7 +209,7 @@ def test_clocks_and_counters_are_no_features(tmp_path: Path, name: str) -> None:
     with pytest.raises(RgwotError) as caught:
         run(tmp_path / "a.csv", "TC", duration_s=T / 2)
     assert f"a.csv: column {name!r} seems to hold times or row numbers; set `times` to its name" in str(caught.value)
-    # As such they are taken, under the name in the file.
+    # If `times` names it as the file does, the column is read as times.
     write_csv(tmp_path / "a.csv", f"{name},x", feats=VECTORS[:, 1:2], when=TIMES)
     assert open_store(run(tmp_path / "a.csv", "TC", None, duration_s=3.3, times=name)[0]).columns == "x"
 

@@ -1,4 +1,4 @@
-"""Features made elsewhere become the same store from every form of file; what is not as told is refused in one line."""
+"""Features made elsewhere become the same store from every form of file; others are refused in one line."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_other_channels_than_told_are_refused(tmp_path: Path, axes: str, shape: 
 
 
 class Bomb:
-    """Something that unpickling would execute."""
+    """An object that runs code when it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Path.touch, (Path("exploded"),))

@@ -37,7 +37,7 @@ def test_against_every_labelling(metric: LabelMetric, T: int, K: int) -> None:
 
 
 def by_definition(unary: Array, weights: Array, metric: LabelMetric) -> Array:
-    """The recursion of the minimum as it is written down, O(T K^2)."""
+    """The minimum by the textbook recursion, O(T K^2)."""
     distance = label_distance(unary.shape[1], metric)
     best = [unary[0]]
     for cost, weight in zip(unary[1:], weights, strict=True):

@@ -61,7 +61,7 @@ def test_the_clusters_are_those_of_the_training_part_alone(tmp_path: Path, decod
     whole, facts = read(run(tmp_path / "h.zarr", content, decoder, ["d", "skipped"]))
     part, alone = read(run(tmp_path / "p.zarr", {name: content[name] for name in "abc"}, decoder))
     pd.testing.assert_frame_equal(whole[whole.video != "d"].reset_index(drop=True), part)
-    # Whatever was learned is told the same, to the last digit.
+    # All other facts are equal to the last digit.
     about = {"degenerate", "degenerate_cause", "distinct_labels_per_video", "segments_per_video"}
     assert {key: facts["task"][key] for key in alone["task"].keys() - about} == {
         key: value for key, value in alone["task"].items() if key not in about

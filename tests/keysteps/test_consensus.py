@@ -73,16 +73,16 @@ def test_a_pool_that_went_wrong_is_outvoted(spoiled: int, monkeypatch: pytest.Mo
 
     def spoil(own: Frames, K: int, *rest: Any) -> Any:
         pool = sound(own, K, *rest)
-        # Thirds of all videos, of which no sound pool knows.
+        # The spoiled pool cuts all samples into thirds, with which no sound pool agrees.
         return pool._replace(x=np.eye(K)[thirds]) if next(made_before) == spoiled else pool
 
     monkeypatch.setattr(consensus, "_pool", spoil)
     made = decode_by("consensus", frames, 5, settings, np.random.default_rng(0))
     assert adjusted_rand_score(truth, made.labels) > 0.95
-    # Nor is it the one that other videos are labelled by.
+    # The spoiled pool is not used to label other videos, either.
     predict = predict_by("consensus", made, 5, settings)
     assert adjusted_rand_score(truth, predict(frames).labels) > 0.95
-    # The first two say what two seeds might.
+    # Labels of the first two pools, in place of two seeds.
     assert made.twice is not None
     for pool, labels in enumerate(made.twice):
         assert adjusted_rand_score(thirds if pool == spoiled else truth, labels) > 0.95
@@ -134,7 +134,7 @@ def test_order_information_is_that_of_the_borders() -> None:
     labels = np.array([0, 0, 1, 2, 2, 0, 1, 2, 2, 0, 2])
     expected = (4 * np.log(7 * 2 / (3 * 2)) + np.log(7 * 1 / (3 * 3)) + 2 * np.log(7 * 2 / (2 * 2))) / 7
     assert order_information(labels, (8, 3)) == pytest.approx(expected)
-    # The border between videos is none, and a single key step has no order.
+    # The border between two videos does not count, and a single key step has no order.
     assert order_information(np.array([0, 0, 1, 1]), (2, 2)) == 0
 
 
@@ -146,7 +146,7 @@ def test_the_start_of_least_energy_is_the_answer_unless_another_has_more_order()
         made = decode_by("consensus", frames, 5, wanted, np.random.default_rng(0))
         facts.append(made.facts["consensus"])
         assert facts[-1].order_information == pytest.approx(order_information(made.labels, frames.lengths))
-    # Of the same thirty: the more order weighs, the more there is, and the higher the energy.
+    # Among the same thirty segmentations, a larger weight of order selects more order and a higher energy.
     assert facts[0].energy <= facts[1].energy <= facts[2].energy
     assert facts[0].order_information <= facts[1].order_information <= facts[2].order_information
     assert facts[0] != facts[2]

@@ -59,7 +59,7 @@ def test_own_and_others_are_weighed_by_logarithms() -> None:
 
 
 def test_a_video_has_no_say_in_its_own_labels() -> None:
-    """Labels of a video that differ from those of all others for the same samples are put right by them."""
+    """Labels of a video that contradict those of all others for the same samples are corrected."""
     z, labels = samples(T=40, noise=0.1)
     x, V = np.tile(z, (6, 1)), 6
     own = np.tile(labels, V)

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 def clusters(k: int, seed: int, noise: float = 0.02, per: int = 40) -> tuple[Array, Array]:
-    """Tight clusters around random unit directions in 128 dimensions, and which sample is whose."""
+    """Return tight clusters around random unit vectors in 128 dimensions, and the cluster of each sample."""
     generator = np.random.default_rng(seed)
     centres = generator.normal(size=(k, 128))
     centres /= np.linalg.norm(centres, axis=1, keepdims=True)

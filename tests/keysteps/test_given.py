@@ -43,13 +43,13 @@ def made(rows: list[tuple[float, float, int]], silence: str | None = None, **als
 )
 def test_silence_is_what_its_word_says(silence: str | None, expected: list[int]) -> None:
     assert made(SEGMENTS, silence) == (expected, [])
-    # Marks alone tell nothing between them, whatever the word.
+    # Time between marks stays unlabelled, whatever the setting.
     alone = [-1, 2, -1, -1, -1, 0, -1, -1, -1, -1]
     assert made([(1.2, 1.2, 2), (5.0, 5.0, 0)], silence) == (alone, [1, 5])
 
 
 def test_a_mark_labels_its_sample_and_makes_its_gap_unknown() -> None:
-    # The gap from 4 to 6 s has a key step whose ends nobody told; other silence keeps its meaning.
+    # The gap from 4 to 6 s has a key step with unknown ends; other unlabelled time keeps its meaning.
     assert made([*SEGMENTS, (5.1, 5.1, 3)], "throughout") == ([0, 0, 2, 2, -1, 3, 1, 1, 0, 0], [5])
     assert made([*SEGMENTS, (9.0, 9.0, 3)], "until") == ([0, 0, 2, 2, 0, 0, 1, 1, -1, 3], [9])
     # Inside a segment of its own step, and in silence that is background, a mark adds nothing.
@@ -106,7 +106,7 @@ def test_labels_of_a_table_of_annotations(caplog: pytest.LogCaptureFixture) -> N
     with caplog.at_level(logging.INFO):
         given = given_of(task("a", "b", "c", "d"), annotated(rows))
     assert (given.K, given.names, dict(given.silence)) == (3, {1: "pour", 2: "stir", 3: "sip"}, {"a": "between"})
-    # A video where only background is marked teaches, too.
+    # A video with marks of background alone counts as annotated, too.
     assert list(given.labels) == ["a", "b", "c"]
     assert {name: np.flatnonzero(marked).tolist() for name, marked in given.marks.items()} == {"b": [3], "c": [1]}
     assert "silence: time between the first and the last segment is background" in caplog.text

@@ -159,7 +159,7 @@ def test_without_the_library_the_exact_solver_takes_its_place_and_says_so(monkey
     found = cut("expansion")
     np.testing.assert_array_equal(found.labels, exact.labels)
     assert found.facts["graph_cut"] == replace(exact.facts["graph_cut"], instead_of="expansion")
-    # Who asked for it gets what was asked for.
+    # A requested solver is used.
     assert cut("exact").facts == exact.facts
 
 

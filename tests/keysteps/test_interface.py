@@ -1,4 +1,4 @@
-"""Tasks of many videos: which are learned from, and that the others are labelled as if they had been."""
+"""In tasks of many videos, some are learned from, and the others get the labels that they would have had."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_consensus_of_a_third_of_the_videos_is_that_of_all(monkeypatch: pyte
     assert whole.facts["consensus"].videos is None
     assert adjusted_rand_score(truth, whole.labels) > 0.9
     assert adjusted_rand_score(whole.labels, made.labels) > 0.95
-    # Labels and memberships say the same of every sample.
+    # Labels and memberships agree for every sample.
     assert made.memberships is not None
     assert made.memberships.shape == (len(truth), 4)
     assert (made.memberships.argmax(axis=1) == made.labels).all()
@@ -106,7 +106,7 @@ def test_given_labels_are_always_learned_from_and_stay(monkeypatch: pytest.Monke
     settings = Labelled()
     owner = np.repeat(np.arange(60), frames.lengths)
     meant = np.array([0, NO_CLUSTER, 1, 2])[looks]
-    # What is given of two videos is partly wrong, and of one only half is given.
+    # Labels of two videos are partly wrong, and one video is labelled only in half.
     said = np.where(np.isin(owner, (7, 22, 41)), meant, UNKNOWN)
     first = np.flatnonzero(owner == 7)
     said[first[:3]], said[first[20:]] = (meant[first[:3]] + 1) % 3, UNKNOWN

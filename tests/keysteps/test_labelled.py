@@ -1,4 +1,4 @@
-"""Annotated videos that teach the others: what is given stays, what it means is followed, and what nobody knows."""
+"""Annotated videos teach the others: given labels stay, other samples follow them, and unknown key steps are found."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ V, T = 8, 60
 
 
 def task(noise: float = 0.5, seed: int = 0, looks: int = 5) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return samples of V videos in ``looks`` appearances of 12 samples each, in orders of their own, and these."""
+    """Return samples of V videos, and their labels: ``looks`` appearances of 12 samples each, in random orders."""
     generator = np.random.default_rng(seed)
     centres = generator.normal(size=(looks, 16))
     labels = np.concatenate([np.repeat(generator.permutation(looks), T // looks) for _ in range(V)])
@@ -66,7 +66,7 @@ def test_what_is_given_stays_to_the_sample_whatever_the_features_say() -> None:
 
 def test_key_steps_mean_what_people_say_and_not_what_clusters() -> None:
     x, looks = task()
-    # Two appearances are one key step, and one is background: nothing but the labels says so.
+    # Two appearances are one key step, and one is background, which only the labels tell.
     meant = np.array([0, 0, 1, NO_CLUSTER, 2])[looks]
     made = decoded(x, 3, meant, [0, 3])
     assert (made.labels == meant).mean() > 0.98
@@ -93,7 +93,7 @@ def test_a_step_that_is_nowhere_else_does_not_spread() -> None:
 
 def test_a_few_labelled_samples_are_enough_to_teach() -> None:
     x, looks = task(noise=0.3)
-    # Between those that are aligned there is none of them.
+    # None of the labelled samples is among those that are aligned.
     x, looks = np.repeat(x, 10, axis=0), np.repeat(looks, 10)
     given = np.full(len(x), UNKNOWN)
     own = [int(np.flatnonzero(looks[: T * 10] == step)[61]) for step in range(5)]
@@ -248,7 +248,7 @@ def test_leaving_one_out_counts_what_the_other_labelled_videos_say(arrays: Any, 
     videos, labels = arrays
     known = np.arange(T) % 6 < 6 * labelled
     three = {name: np.where(known, own, -1) for name, own in list(labels.items())[:3]}
-    # One calls a step what the others call another.
+    # One video has the name of a step for another one.
     three["take 2"][known & (labels["take 2"] == 2)] = 1
     found = rgwot.discover(videos, fps=2, labels=three).diagnostics["left_out"]
     assert found["videos"] == ["take%200", "take%201", "take%202"]
@@ -433,7 +433,7 @@ def test_a_mark_in_each_segment_is_worth_nearly_the_segments(videos: list[int]) 
 
 
 def test_one_mark_of_every_step_in_the_whole_task_finds_them_all() -> None:
-    """Marks that are far apart say nothing of the time between them."""
+    """Distant marks do not label the time between them."""
     x, looks = task(noise=0.7)
     given = np.full(len(looks), UNKNOWN)
     for step in range(5):

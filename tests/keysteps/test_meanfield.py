@@ -1,4 +1,4 @@
-"""The mean-field decoder: its energy, that it never rises, and the answers at its edges."""
+"""The mean-field decoder: its energy, which never rises, and its answers in limiting cases."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_energy_and_gradient_against_loops_and_differences(shares: np.ndarray | 
     else:
         told = energy(x, LENGTHS, p, A, s.model_copy(update={"lambda_": 0.0}))
         assert found == pytest.approx(told + s.lambda_ * (p.sum(axis=0) @ np.log(3 * shares)), rel=1e-12)
-    # Along the simplex, where what is constant per sample does not count.
+    # Derivatives along the simplex, where terms that are constant per sample cancel.
     for i in (0, 3, 16):
         for k in (1, 2):
             step = np.zeros_like(p)
@@ -133,7 +133,7 @@ def test_no_update_of_either_kind_raises_the_energy(
 
 
 def test_an_update_without_damping_can_raise_it() -> None:
-    # The test above would pass whatever the step were, if no step could be too long.
+    # Without damping the energy can rise, so the test above could fail.
     s = block(alpha=0.0, epsilon=0.02, **{"lambda": 1.0}, lambda_video=0.0)
     x, p = directions(12, 3, 0), memberships(12, 3, 3)
     p /= p.sum(axis=1, keepdims=True)
@@ -149,7 +149,7 @@ def test_an_update_without_damping_can_raise_it() -> None:
 def two_steps(seed: int = 0) -> tuple[Frames, np.ndarray]:
     truth = np.concatenate([np.repeat([0, 1, 0], [20, 30, 10]), np.repeat([1, 0], [25, 25]), np.repeat([0, 1], 15)])
     x = 4 * np.eye(6)[truth] + np.random.default_rng(seed).normal(size=(len(truth), 6))
-    # Lengths of vectors say nothing.
+    # The lengths of vectors do not matter.
     x *= np.random.default_rng(seed).uniform(0.1, 9, size=(len(truth), 1))
     return Frames(x, (60, 50, 30), 2.0), truth
 

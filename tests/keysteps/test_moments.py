@@ -42,7 +42,7 @@ def test_as_many_moments_as_steps_show_every_step(samples: Any) -> None:
     chosen = suggested(x, K)
     assert set(labels[chosen]) == set(range(K))
     assert suggested(x, K) == chosen
-    # Fewer are the first of more.
+    # A shorter list is the beginning of a longer one.
     assert suggested(x, 2) == chosen[:2]
 
 

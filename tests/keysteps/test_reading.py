@@ -128,7 +128,7 @@ def made(n: int = 10, noise: float = 0.6, seed: int = 0) -> tuple[dict[str, np.n
 
 def test_deviations_that_order_hides_are_told() -> None:
     x, truth = made()
-    # As a decoder that knows the usual time finds them: every video in the usual order.
+    # Labels of a decoder that relies on usual times: every video in the usual order.
     labels = {
         name: (np.arange(len(y)) * 5 // len(y) + 1) if name in ("v7", "v8", "v9") else y for name, y in truth.items()
     }
@@ -184,6 +184,6 @@ def test_odds_compare_videos_with_their_edits() -> None:
     odds = log_odds(LogRatios(found, edited))
     assert odds[0, 0] > 0 > odds[1:].max()
     assert odds[0, 1] < -3
-    # Where edits change nothing, nothing is known.
+    # If an edit changes nothing, nothing is known about it.
     assert np.isneginf(log_odds(LogRatios(found, found))).all()
     assert np.isneginf(log_odds(LogRatios(found, np.full((12, 2), np.nan)))).all()

@@ -1,4 +1,4 @@
-"""A key step without a label is told; time that only is unlabelled is not."""
+"""A key step without a label is reported; time that is merely unlabelled is not."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_step_that_nobody_labelled_is_told_with_its_share(recordings: Any) -> 
     task, labels = recordings
     hidden = {name: np.where(own == K, -1, own) for name, own in labels.items()}
     assert uncovered(task, given(hidden)) == UncoveredFacts(share=1 / K, videos=["v0", "v1", "v2"])
-    # Labelled as background, it is covered.
+    # If it is labelled as background, it is covered.
     assert uncovered(task, given({name: np.maximum(own, 0) for name, own in hidden.items()})) is None
     # An interruption of one video is no step.
     assert uncovered(task, given({**labels, "v0": hidden["v0"]})) is None

@@ -1,4 +1,4 @@
-"""Warnings: each on facts and on data that deserve it, and not on others."""
+"""Every warning is given for facts and data that deserve it, and for no others."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_scales_of_channels_are_measured_where_features_are_imported(
     for name in ("near", "far"):
         import_features(tmp_path / f"{name}.npy", tmp_path / f"{name}.zarr", form)
         assert (open_store(tmp_path / f"{name}.zarr").attributes["scales"] > 1000) == (name == "far")
-    # Whether they weigh, only an embedding knows.
+    # Whether they matter depends on the embedding.
     assert not caplog.text
 
 

@@ -58,7 +58,7 @@ def test_where_nothing_is_said_all_classes_are_alike_and_the_nearer_video_says_m
     said[1] = 1
     said[:, : ALIGNED // 2] = UNKNOWN
     p = carry_over(x, [ALIGNED] * 3, evenly_spaced(x, [ALIGNED] * 3)[:2], said, 3)[2 * ALIGNED :]
-    # Class 2 has no label at all, and is left only what nobody can rule out.
+    # Class 2 has no label, so it keeps only memberships that cannot be ruled out.
     assert p[:20, 0] == pytest.approx(p[:20, 1])
     assert (p[-20:, 0] > 0.9).all()
     assert (p[-20:, 2] < 1e-6).all()

@@ -45,7 +45,7 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
         ("4", "6 of 10", "2.5", "8 s", "0 %", "2 (6 of 6), 3? (5 of 6)", "", ""),
         ("background", "", "", "", "20 %", "", "", ""),
     ]
-    # A need that few videos show is not told; segments that do not count have a row of their own.
+    # A need that few videos show is not listed; segments that do not count have a row of their own.
     few = replace(TEA, needs=(*NEEDS[:3], edge(3, 4, 4, 4)), groups=(), unordered=((2, 3),))
     every = [Recording("a", (*RECORDINGS[0].events, Event(2, 9.0, 9.5)), 10.0)]
     _, third, _, last, *rest = [row.cells() for row in step_facts(few, RECORDINGS, every)]
@@ -56,7 +56,7 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
     assert last == ("step 4", "6 of 10", "2.5", "8 s", "", "stir (6 of 6), step 3? (5 of 6)", "", "")
     (row, _) = step_facts(procedure([node(1), node(2)], [edge(2, 1, 8, 8, 0.74)], (1, 2)))
     assert row.cells()[5] == "2? (8 of 8)"
-    # A need that was given has no videos to count.
+    # A given need has no number of videos.
     (row, _) = step_facts(procedure([node(1), node(2)], [replace(edge(2, 1, 0, 0), interval=(1.0, 1.0))], (1, 2)))
     assert row.cells()[5] == "2"
     # Where every key step occurs once, the times per video say nothing.
@@ -156,7 +156,7 @@ def test_a_missing_key_step_was_due_in_a_time(start_s: float, end_s: float, told
         (4.0, 6.0, 5, 0.9, ("very short or left out", "perhaps")),
         (0.0, 6.0, 5, None, ("very short or left out", "perhaps")),
         (4.0, 6.0, 5, 0.1, ("very short or left out", "doubtful")),
-        # Without a second reading.
+        # The same without a second reading.
         (4.0, 6.0, 2, None, ("left out", "perhaps")),
     ],
 )

@@ -34,7 +34,7 @@ def test_edges_by_hand():
 def test_restricted_keeps_what_follows():
     assert needs_of(CHAIN) == {(1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)}
     assert restricted(CHAIN, [4, 1]) == {("START", 1), (1, 4), (4, "END")}
-    # What follows from others is left out, also where it was given.
+    # Edges that follow from others are left out, even if they were given.
     assert restricted(CHAIN | {(1, 3)}, [1, 2, 3, 4]) == CHAIN
     assert restricted(CHAIN, [1, 9]) == {("START", 1), (1, "END"), ("START", 9), (9, "END")}
     with pytest.raises(ValueError, match="cycle"):
@@ -43,7 +43,7 @@ def test_restricted_keeps_what_follows():
 
 def test_found_key_steps_are_renamed_and_unmatched_ones_left_out():
     found = {("START", 7), (7, 5), (5, 6), (6, "END")}
-    # 5 is nobody's: 7 before 6 remains, as 1 before 2.
+    # Key step 5 has no partner: 7 before 6 remains, as 1 before 2.
     assert edge_scores({("START", 1), (1, 2), (2, "END")}, found, {7: 1, 6: 2}) == (1, 1, 1)
     # Unmatched true steps count as missed.
     assert edge_scores(CHAIN, found, {7: 1, 6: 2}) == pytest.approx((2 / 3, 2 / 5, 1 / 2))

@@ -1,4 +1,4 @@
-"""Tests between groups of videos: against SciPy, against all permutations, and against data that is known."""
+"""Tests between groups of videos, compared with SciPy, with all permutations, and on data with known differences."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_converged_plans_have_uniform_marginals(pair: tuple[Side, Side], r: floa
     _, plan = transport(*pair, defaults(), r=r)
     assert plan.sum(0) == pytest.approx(np.full(N + 1, 1 / (N + 1)), rel=1e-5)
     assert plan.sum(1) == pytest.approx(np.full(N + 1, 1 / (N + 1)), rel=1e-5)
-    # All the virtual frame can take is its own mass.
+    # The virtual frame can take no more than its own mass.
     assert all(0 < share <= 1 / N for share in (virtual_share(plan), virtual_share(plan.T)))
 
 
@@ -84,6 +84,6 @@ def test_matrices_of_the_overview(pair: tuple[Side, Side]) -> None:
     assert found["P"].sum(1) == pytest.approx(np.ones(N))
     best = (pair[0].x @ pair[1].x.T).argmax(1)
     assert np.array_equal(found["P"].argmax(1), best)
-    # At the published radius nobody is anybody's neighbour.
+    # At the published radius, no two frames are neighbours.
     assert not found["Cx"].any()
     assert (found["Cy"] == 1).all()

@@ -64,7 +64,7 @@ def test_lines_of_training_videos_are_methods_with_all_videos_last(facts: Study)
 def test_key_steps_are_looked_up_and_answers_without_training_are_apart(facts: Study) -> None:
     panel = shown(facts, "k_score")[0]
     assert panel.classes == 10
-    # K = gt is 9, and gt + 1 the 10 that is there already.
+    # K = gt is 9, and gt + 1 is 10, which is already in the list.
     assert list(panel.curve) == [7, 9, 10, 12, 15]
     assert {parts(file)["decoder"] for file in panel.curve[10]} == {"graphcut@K=10"}
     assert list(panel.untrained["uniform"]) == [7, 10, 12, 15]
@@ -97,7 +97,7 @@ def test_a_figure_is_drawn_again_when_a_setting_behind_it_changes(facts: Study) 
     other = study(ot={"epsilon": 0.09})
     assert targets.figure_content(other, "transport_plan") != targets.figure_content(facts, "transport_plan")
     assert targets.figure_content(other, "tsne_procel") == targets.figure_content(facts, "tsne_procel")
-    # Nothing that is drawn depends on how much memory a training may take.
+    # The memory of a training does not affect any figure.
     smaller = study(train={"memory_gb": 1.0})
     assert targets.figure_content(smaller, "transport_plan") == targets.figure_content(facts, "transport_plan")
 

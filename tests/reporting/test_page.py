@@ -1,4 +1,4 @@
-"""The page of a small task as a file: what it holds, what happens to it when something is missing or changes."""
+"""The page of a small task as a file: its content, also when an input is missing or has changed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def copied(made: Task, folder: Path, runs: list[Run]) -> Task:
 
 
 class Outside(HTMLParser):
-    """Everything in a page that could make a browser load something."""
+    """Everything in a page from which a browser could load something."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ def test_everything_that_was_found_is_in_it(made: Task, data: dict[str, object])
         body = embedded_data(made.tree.at(paths.PAGE), f"run-{at}")
         segments = made.segments(run)
         table = read_segments(made.tree.keysteps(run) / "segments.csv")
-        # People read what is done first, not mean times.
+        # Readers expect the step that is done first at the beginning, not mean times.
         orders = {one.video: first_order(one.events) for one in recordings_from_segments(table)}
         for place, video in enumerate(data["videos"]):  # type: ignore[arg-type,var-annotated]
             own = segments[segments["video"] == video["id"]]
@@ -193,7 +193,7 @@ def test_a_view_or_names_of_another_result_are_not_shown(made: Task, tmp_path: P
     facts = embedded_data(task.page(names))["runs"][0]  # type: ignore[index]
     assert (facts["view"], facts["names"]) == (False, {})
     assert "could not be given to its key steps: one, <b>three;" in facts["lost"]
-    # What was typed is not lost: the page gives it back with the next download.
+    # Typed names are not lost: the page includes them in the next download.
     assert embedded_data(task.tree.at(paths.PAGE))["typed"] == {
         str(FIRST): {"result": result, "names": called, "segments": {}}
     }
@@ -242,7 +242,7 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
         "protocol == 'macro_task' and background == 'with' and label_rule == 'exact' and metric == 'f1'"
     )
     assert re.search(rf"rgwot / graphcut</td><td>{100 * leading['value'].mean():.1f}</td>", text)
-    # A page that is not whole, or of which nothing is known, is not on it.
+    # An empty page, or one without its table, is not listed.
     (results / "report/mine/tea.csv").unlink()
     (results / "report/mine/other.html").write_text("")
     (results / "report/mine/other.csv").write_text("")

@@ -57,7 +57,7 @@ def test_times_below_bars_neither_touch_nor_leave_the_window(page: Path, browser
         "[...document.querySelectorAll('{} .ticks')].map((axis) => [...axis.querySelectorAll('span')]"
         ".map((one) => one.getBoundingClientRect()).map(({{left, right, height}}) => [left, right, height]))"
     )
-    # A window that becomes narrow, and wide again, has as many times as there is room for.
+    # When the window becomes narrow and wide again, the axis shows as many times as fit.
     for width in (1400, 390, 1400):
         window.resize(width, 844)
         for part in ("procedure", "videos"):
@@ -182,7 +182,7 @@ def test_pictures_for_the_guide(made: Task, page: Path, browser: Browser, tmp_pa
     path, _ = page_and_tree(made, page)[-1]
     window = browser.window(1280, 860)
     window.open(path)
-    # Of the demo, the procedure that `make demo` ends with.
+    # For the demo, the procedure that `make demo` prints at the end.
     best = (
         "byId('run').value = String(Math.max(0, DATA.runs.findIndex((facts) => facts.method === 'rgwot-plus')));"
         "byId('run').dispatchEvent(new Event('change'));"

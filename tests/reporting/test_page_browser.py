@@ -114,7 +114,7 @@ def test_everything_works_from_the_keyboard(window: Window) -> None:
         if "index" in passed[-1]:
             break
     assert [one["id"] for one in passed if one["id"]] == ["tab-videos", "bars"]
-    # What stands behind one word is opened by its word.
+    # Folded parts are reached at their summaries.
     assert [one["tag"] for one in passed if not one["id"]].count("SUMMARY") >= 2
     assert all(float(one["outline"]) >= 2 for one in passed), passed
     assert (passed[-1]["run"], passed[-1]["index"]) == ("-1", "0")
@@ -156,7 +156,7 @@ def test_names_go_round_from_the_page_to_a_file_and_back(
     window.run(f"document.querySelector('.keystep input[data-step=\"{step}\"]').focus()")
     window.write(TYPED)
     window.press("Tab")
-    # Used at once, and still there when the page is opened again.
+    # The name is used at once, and still there when the page is opened again.
     for _ in range(2):
         tab(window, "videos")
         see(window, 0)
@@ -176,7 +176,7 @@ def test_names_go_round_from_the_page_to_a_file_and_back(
     written.write_text(names_text(str(FIRST), segments, {step: TYPED}), encoding="utf-8")
     assert names == read_names(written)
     again = made.folder / "again" / "results" / "report" / "mine" / "page.html"
-    # Made anew with the file, a browser that never saw the name shows it, and so does the table.
+    # If the page is made again with the file, any browser shows the name, and so does the table.
     write_page(made.tree, made.root, made.runs, again, downloaded)
     table = pd.read_csv(again.with_suffix(".csv"))
     first = table[(table["method"] == "rgwot") & (table["seed"] == 0)]
@@ -190,7 +190,7 @@ def test_names_go_round_from_the_page_to_a_file_and_back(
     tab(fresh, "steps")
     assert fresh.get(f"document.querySelector('.keystep input[data-step=\"{step}\"]').value") == TYPED
     assert fresh.get("window.hacked") is None
-    # A change in the browser counts over the file, until the file changes.
+    # A change in the browser wins over the file until the file changes.
     fresh.run(f"rename(0, {step}, 'other')")
     assert fresh.get(f"nameOf(0, {step})") == "other"
     fresh.click_on("#forget")

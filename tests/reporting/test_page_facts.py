@@ -34,7 +34,7 @@ def shown(steps: list[int], order: tuple[int, ...] = (), **facts: Any) -> Any:
 def test_colours_follow_the_order_and_results_that_agree_have_the_same() -> None:
     one = {"a": np.array([3, 3, 1, 1, 2, 2]), "b": np.array([3, 1, 1, 2])}
     renamed = {video: np.array([0, 5, 6, 4])[labels] for video, labels in one.items()}
-    # Step 7 covers what was half of 3 and half of 1, so it is neither.
+    # Step 7 covers half of 3 and half of 1, so it is matched with neither.
     mixed = {"a": np.array([7, 7, 7, 7, 2, 2]), "b": np.array([7, 7, 7, 2])}
     runs = [shown([1, 2, 3], (3, 1, 2)), shown([4, 5, 6], (4, 5, 6)), shown([2, 7], (7, 2))]
     first, second, third = _colours(compare_pairs([Answer(part, part) for part in (one, renamed, mixed)]), runs)
@@ -42,7 +42,7 @@ def test_colours_follow_the_order_and_results_that_agree_have_the_same() -> None
     assert second == {"4": 1, "5": 2, "6": 3}
     assert third["2"] == 3
     assert len({*third.values()}) == 2
-    # More steps than any other run has get colours of their own.
+    # Steps beyond the number of any other run get colours of their own.
     agreements = compare_pairs([Answer(part, part) for part in ({"a": np.ones(4, int)}, {"a": np.array([1, 2, 3, 3])})])
     (_, second) = _colours(agreements, [shown([1]), shown([1, 2, 3])])
     assert len({*second.values()}) == 3
@@ -145,7 +145,7 @@ def test_the_page_repeats_the_warnings_and_compares_seeds(made: Task, page: Path
             # It is said before the order.
             assert re.search(re.escape(expected[-1]) + " (The|No|One) ", page.read_text(encoding="utf-8"))
         assert facts[one]["warnings"] == expected
-    # Noisy embeddings deserve it, clear ones and trivial baselines do not.
+    # Noisy embeddings get the warning; clear ones and trivial baselines do not.
     assert [bool(run["warnings"]) for run in facts] == [False, False, True, True, False, False]
 
 
@@ -190,7 +190,7 @@ SCORES = {
 
 
 def test_the_score_stands_beside_that_of_the_best_trivial_baseline() -> None:
-    """By the seed that is shown, against the mean over seeds of each baseline."""
+    """The score of the shown seed is compared with the mean over seeds of each baseline."""
     (said,) = against_trivial(OURS, SCORES, annotated=True, taught=False)
     assert said == "the F1 of this result (macro_task) is 40.0 %, against 40.0 % for the best trivial baseline (random)"
     alone = {run: score for run, score in SCORES.items() if run.method != "none"}

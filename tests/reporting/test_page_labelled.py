@@ -42,7 +42,7 @@ def test_the_page_knows_who_taught_and_who_should_be_next(made: Task) -> None:
     assert facts["names"] == {str(step): name for step, name in enumerate(STEPS, 1)}
     assert "first and second" in facts["taught"]
     assert facts["match"] == {"1": 1, "2": 2, "3": 3}
-    # The same as on a terminal, of those that nobody annotated.
+    # The same as on a terminal, for the videos without an annotation.
     said, command = data["next"]["sentence"], data["next"]["command"]
     terminal = suggestion(made.tree.keysteps(RUN))
     assert terminal[0].startswith(said)
@@ -108,7 +108,7 @@ def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, ma
     assert "rgwot run" not in said
     window.run("DATA.runs[0].score_file = 'x.csv'; drawScores()")
     assert window.get("byId('score-table').innerText").endswith(f"for this page: {RUN}: rgwot run x.csv")
-    # Its score, on other videos, does not compete with those of results that were not taught.
+    # Its score is on other videos, so it is not ranked with results that learned from no annotation.
     row = "{{ method: 'raw', decoder: '{}', kind: 'untrained', n: 1, mean: {{ '{}': {} }}, sd: {{}}, seeds: [] }}"
     key = "macro_task without exact f1"
     axes = "protocols: ['macro_task'], backgrounds: ['without'], rules: ['exact'], metrics: ['f1']"
@@ -125,7 +125,7 @@ def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, ma
         f"key step {step}: {name}" for step, name in enumerate(STEPS, 1)
     ]
     assert window.get("[1, 2, 3].map((step) => lookOf(0, step).join() === lookOf(-1, step).join())") == [True] * 3
-    # What is typed wins, and it alone is in the file; taken away again, the label is back.
+    # A typed name wins, and only it is in the file; after it is removed, the label is back.
     assert yaml.safe_load(window.get("namesFile()")) is None
     window.run("rename(0, 2, 'whisk'); namesChanged()")
     assert window.get("[nameOf(0, 2), nameOf(0, 1)]") == ["whisk", STEPS[0]]
@@ -145,7 +145,7 @@ def test_moments_are_a_table_whose_answers_are_marks(made: Task, tmp_path: Path)
     assert lines[0].split() == ["video", "time_s", "label"]
     rows = pd.read_csv(table, keep_default_na=False)
     assert list(rows.columns) == ["video", "time_s", "label"]
-    # Annotated videos have files of their own, which would win.
+    # Annotated videos have files of their own, which would take precedence.
     assert set(rows["video"]) <= {"third", "fourth one", "fifth"}
     assert [line.rsplit(maxsplit=1) for line in lines[1:5]] == [
         [video, f"{time_s:.3f}"] for video, time_s in zip(rows["video"], rows["time_s"], strict=True)

@@ -12,7 +12,7 @@ from procedure_tree import CASES, given_page, make_page
 pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 
 OWN = ".procedure:not([hidden])"
-#: Whether everything of the picture is in its place.
+#: Check that all parts of the picture are at their positions.
 LAID = """
   const own = document.querySelector('.procedure:not([hidden])');
   const box = (e) => { const b = e.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; };

@@ -120,7 +120,7 @@ def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
     pd.testing.assert_frame_equal(found[list(SEGMENT_COLUMNS)], cut_segments(own, 3), check_dtype=False)
     assert window.get("document.documentElement.scrollWidth <= window.innerWidth")
     assert window.errors == []
-    # The first seed of a method alone has a tree; a trivial result is no key steps to look at. Their tabs are hidden.
+    # Only the first seed of a method has a tree, and trivial results have no key steps to show; their tabs are hidden.
     for run, hidden in ((1, ["tree"]), (len(made.runs) - 1, ["procedure", "steps", "tree"])):
         window.run(f"chooseRun({run})")
         tabs = window.get(

@@ -51,7 +51,7 @@ def test_tasks_are_averaged_within_a_seed_and_seeds_are_summarised(frame):
     assert cell(frame, "ours", "one_iou") == pytest.approx(0.175)
     assert cell(frame, "ours", "two_f1") == pytest.approx(0.52)
     assert cell(frame, "ours", "two_f1_sd") == pytest.approx(statistics.stdev([0.50, 0.51, 0.55]))
-    # Two equal seeds deviate by nothing; one seed has no deviation.
+    # Two equal seeds have the deviation 0; a single seed has none.
     assert cell(frame, "plain", "one_f1_sd") == 0.0
     assert pd.isna(cell(frame, "flat", "one_f1_sd"))
     assert cell(frame, "flat", "two_f1") == pytest.approx(0.9)

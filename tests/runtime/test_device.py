@@ -1,4 +1,4 @@
-"""Which device a job takes, on made-up GPUs."""
+"""Which device a job takes, on simulated GPUs."""
 
 import json
 
@@ -60,7 +60,7 @@ def test_a_record_says_what_the_job_used(monkeypatch, tmp_path):
     assert recorded() == "cpu"
     device.resolve_device("auto")
     assert recorded() == "GPU 0"
-    # Of the job, not of the one before it in the same process.
+    # The record is of this job, not of the one before it in the same process.
     assert recorded() == "cpu"
     device.resolve_device("cpu")
     assert recorded() == "cpu"

@@ -1,4 +1,4 @@
-"""`rgwot doctor` tells everything that is wrong, whatever else is wrong, and nothing of what is sound."""
+"""`rgwot doctor` reports every fault, whatever the other faults, and nothing about valid files."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tea(tmp_path: Path, clip: Path) -> Path:
     """Return a folder of two sound videos of one task."""
     for name in ("one", "two"):
-        # A box that players skip: no two videos have the same content.
+        # A box that players skip makes the content of every video different.
         put(tmp_path / "root" / "tea" / f"{name}.mp4", clip.read_bytes() + b"\0\0\0\x0bfree" + name.encode())
         put(tmp_path / "root" / "tea" / f"{name}.csv", ROWS)
     return tmp_path / "root"
 
 
-# One thing wrong with two sound videos, and everything that is told of it.
+# One fault in a folder of two valid videos, and all findings about it.
 
 
 @dataclass
@@ -374,7 +374,7 @@ OF_FEATURES: dict[str, tuple[Callable[[Path], object], dict[str, Any], list[str]
                 {"monday": 40, "tuesday": 10, "friday": 10, "r2": 11, "r3": 2},
                 [FAR.format("long", "monday"), FAR.format("short", "r3")],
             ),
-            # Whole takes, and lengths as they come.
+            # Whole takes of different lengths.
             ({"r0a": 10, "r0b": 9, "r1": 10, "r2": 11, "r3": 9}, []),
             ({"r0a": 5, "r0b": 9, "r1a": 10, "r1b": 5, "r3a": 7, "r3b": 6}, []),
             ({"a": 6, "b": 8, "c": 10, "d": 13, "e": 16, "f": 20}, []),
@@ -424,7 +424,7 @@ def test_files_of_people_from_the_future_are_told(
         os.utime(path, (time.time() + 9 * 3600,) * 2)
         compare(examine(own, "mine"), [groups, f"error date {name}: was changed in the future .*; run: touch"])
         os.utime(path)
-    # The run says the same before it makes anything.
+    # A run fails with the same message before it makes anything.
     os.utime(table, (time.time() + 9 * 3600,) * 2)
     with pytest.raises(RgwotError, match=r"videos.csv: was changed in the future .*; run: touch"):
         groups_file(Task(Study(load_config(own, "config.yaml")), "mine", "tea"), "group")
@@ -621,7 +621,7 @@ def test_weights_that_the_first_extraction_downloads_are_noted(
     assert not examine(default, "mine", quick=True).findings
 
 
-# As it is called: exit codes, the report for people and the one for programs.
+# The command: exit codes, the report for people and the one for programs.
 
 
 def test_a_sound_dataset_is_clean(tea: Path, tmp_path: Path) -> None:
@@ -671,7 +671,7 @@ def test_hostile_names_are_escaped_on_one_line(tea: Path, tmp_path: Path, clip: 
     code, out, _ = run(tmp_path, "mine", "--quick", "--json", "-", mine=entry(tea))
     names = {one["file"] for one in json.loads(out)["findings"] if one["rule"] == "name"}
     assert names == {"tea/evil\n\x1b[31m.mp4", "tea/caf\udce9.mp4"}
-    # The rest of the task is examined as if they were not there.
+    # The rest of the task is examined without them.
     assert json.loads(out)["tasks"][0]["annotated"] == 2
 
 

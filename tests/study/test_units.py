@@ -1,4 +1,4 @@
-"""Annotations in another unit than seconds, or with another rate, are told with the unit or rate that fits."""
+"""Annotations in another unit or with another rate are reported with the unit or rate that fits."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_all_in_another_unit(tmp_path: Path, unit: float, name: str) -> None:
 def test_what_is_coded_in_part_is_told_only_beside_whole_ones() -> None:
     spans = {"a": (100.0, 600.0), "b": (590.0, 600.0)}
     assert "coded in part?" in ends_early(spans)["a"]
-    # Where most are coded in part, or alone, it is meant so.
+    # If most videos are annotated in part, or there is only one, this is intended.
     assert ends_early({**spans, "c": (120.0, 600.0)}) == {}
     assert ends_early({"a": (100.0, 600.0)}) == {}
     # A video that is meant to be labelled in part.
@@ -69,7 +69,7 @@ def test_half_of_the_video_is_told() -> None:
     }
     halves = dict.fromkeys("abc", (297.0, 600.0))
     assert [told.startswith(line) for told in ends_early(halves).values()] == [True] * 3
-    # Two may be so by chance, and more of them than whole ones may be meant so.
+    # Two may be incomplete by chance, and a majority of incomplete ones may be intended.
     assert ends_early({"a": (297.0, 600.0), "b": (297.0, 600.0)}) == {}
     assert ends_early({**halves, "d": (590.0, 600.0)}) == {}
 

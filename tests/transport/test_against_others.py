@@ -36,7 +36,7 @@ def test_two_by_two_against_a_grid(alpha: float, seed: int) -> None:
     """A 2 x 2 plan with uniform marginals is one number t: F is tabulated over all of them."""
     rng = np.random.default_rng(seed)
     cost = rng.uniform(0, 2, (2, 2))
-    # Entries next to 0 and next to 0.5 are resolved alike.
+    # The grid is as fine near 0 as near 0.5.
     logit = np.linspace(-16, 16, 200_001)
     t, rest = 0.5 / (1 + np.exp(-logit)), 0.5 / (1 + np.exp(logit))
     plans = np.stack([np.stack([t, rest], -1), np.stack([rest, t], -1)], -2)

@@ -1,4 +1,4 @@
-"""Running the project's own Snakefile from a copy of the checkout, and reading what it says."""
+"""Run the project's Snakefile in a copy of the checkout, and read its output."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Said:
 
     @property
     def mistake(self) -> str:
-        """The one line that tells the user's mistake, checked for being just that."""
+        """The error message, which must be a single line."""
         lines = [line for line in self.text.splitlines() if line.startswith("rgwot: ")]
         assert self.returncode != 0, self.text
         assert len(lines) == 1, self.text
@@ -110,7 +110,7 @@ def _run(
     environment: Mapping[str, str],
     plans: Sequence[Sequence[str]],
 ) -> None:
-    """Become a run of Snakemake that believes itself to be run by a Python, or another command; write to a file.
+    """Become a run of Snakemake with this Python, or another command, as its executable; write to a file.
 
     With ``plans``, the run reads the workflow once and forks for the targets of every plan.
     """
@@ -206,7 +206,7 @@ class Checkout:
         (self.path / "tables" / "kept.json").write_text(json.dumps([list(ids), list(datasets)]), encoding="utf-8")
 
     def write_tables(self, text: str, name: str = "mine") -> Path:
-        """Write a file of tables and figures of this copy's own."""
+        """Write a file of tables and figures into this copy."""
         path = self.path / "tables" / f"{name}.py"
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -219,7 +219,7 @@ class Checkout:
         self.write_tables(text.replace(before, after), name)
 
     def plan(self, *targets: str, more: Sequence[str] = ()) -> Said:
-        """Say which jobs would run for these targets."""
+        """Return the jobs that would run for these targets."""
         return self.snakemake(*targets, options=PLANNED, more=more)
 
     def plans(self, plans: Mapping[str, Sequence[str]], more: Sequence[str] = ()) -> dict[str, Said]:

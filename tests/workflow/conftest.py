@@ -9,7 +9,7 @@ import pytest
 import yaml
 from checkouts import ALL_TASKS, Checkout, grow, touch_tree
 
-#: What the tests make of the paper's first table: one row of every kind on these tasks, and manifests of two more.
+#: The part of the paper's first table that tests make: a row of every kind on these tasks, manifests of two more.
 EGOPROCEL_ROWS = ("one_label", "raw_kmeans", "rgwot")
 EGOPROCEL_TASKS = {"cmu_mmac": ["Brownie", "Salad"], "meccano": ["meccano"]}
 READ_ONLY = {"egtea_gaze": ["GreekSalad"], "epic_tents": ["tent"]}

@@ -1,4 +1,4 @@
-"""The workflow makes bundles of results, of which none is made again for that."""
+"""The workflow makes bundles of results without making the results again."""
 
 from __future__ import annotations
 

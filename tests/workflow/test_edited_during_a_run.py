@@ -1,4 +1,4 @@
-"""What people edit while a run goes on: its configuration does not change, and the next run notices everything else."""
+"""Edits during a run: its configuration does not change, and the next run notices all other edits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OF_CLUSTER = (
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A study of four recordings as vectors, whose manifest and quick result are there."""
+    """A study of four recordings as vectors, with a manifest and a quick result."""
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("edited") / "checkout")
     rng, folder = np.random.default_rng(0), checkout.path / "features/tea"
     folder.mkdir(parents=True)

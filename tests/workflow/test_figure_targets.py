@@ -1,4 +1,4 @@
-"""Figures as targets: which jobs each needs, what redraws it, and what the report says of it."""
+"""Figures as targets: which jobs each needs, which changes redraw it, and its entry in the report."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ CELL = ["protocol", "background", "label_rule"]
 MANIFEST = [
     "video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason", "start_s",
 ]  # fmt: skip
-# What planning may list after a change of the number of key steps: decoding and what follows.
+# Rules that may run again after a change of the number of key steps: decoding and later ones.
 AFTER_DECODING = {"decode", "decode_trivial", "evaluate", "table"}
 AFTER_FEATURES = AFTER_DECODING - {"decode_trivial"} | {"train", "embed"}
 
@@ -165,7 +165,7 @@ def check_key_steps(folder: Path, manifest: pd.DataFrame) -> None:
 
 
 def test_names_and_rates_that_mislead(egoprocel: Checkout) -> None:
-    """What is known to go wrong with the real files stands in this tree, and went right."""
+    """This tree has the known pitfalls of the real files, which were handled."""
     tree, results = egoprocel.path / "egoprocel", egoprocel.path / "results"
     tents = read(results / "manifest/epic_tents/tent.csv")
     first, second = (name.split(".")[0] for name in tents["name"])
@@ -265,7 +265,7 @@ def test_label_of_a_row_reruns_tables_only(egoprocel: Checkout) -> None:
 def test_annotation_reruns_scoring_only(egoprocel: Checkout) -> None:
     annotation = next((egoprocel.path / "egoprocel/annotations/MECCANO").glob("*.csv"))
     before = annotation.read_bytes()
-    # Its last segment goes; Snakemake compares small files by content, so a touch is no change.
+    # Remove its last segment; Snakemake compares small files by content, so a touch is no change.
     annotation.write_bytes(b"".join(before.splitlines(keepends=True)[:-1]))
     jobs = egoprocel.plan("results/scores/rgwot/graphcut/meccano/meccano/seed0.csv").jobs
     assert set(jobs) == {"manifest", "evaluate"}

@@ -51,7 +51,7 @@ def test_both_end_in_the_feature_index(fresh: Checkout, configured: Callable[[st
     # Other options make the stores again, and nothing else.
     again = configured(CONFIGURATION.replace("weights: other", "weights: third"))
     assert fresh.plan(*targets, more=[again]).jobs == {"import_features": 1, "index": 1}
-    # Features that are gone are no reason to run where everything that was made of them is there.
+    # Deleted features cause no run if everything made from them exists.
     (fresh.path / "features/tea/c.npy").unlink()
     assert not fresh.plan(*targets, more=[configured(CONFIGURATION)]).jobs
 

@@ -21,7 +21,7 @@ def test_thousands_of_videos_are_planned_in_batches(fresh: Checkout, configured:
     folder = fresh.path / "videos/tea"
     folder.mkdir(parents=True)
     for number in range(VIDEOS):
-        # As names outside ASCII become, six bytes a letter.
+        # Percent-encoded, each of these letters takes six bytes.
         (folder / f"заваривание чая {number:04}.mp4").touch()
     method = "whitened@data.holdout=0.5,data.split=holdout"
     target = f"results/keysteps/{method}/meanfield/mine/tea/seed0/segments.csv"
@@ -73,7 +73,7 @@ def test_another_video_of_the_same_length_is_noticed_and_a_touched_one_is_not(
     assert made.returncode == 0, made.text[-4000:]
 
     def after_a_run_to_the_index() -> Collection[str]:
-        # As one that was killed there, too, leaves it: what is left to do, Snakemake sees in the content alone.
+        # As after a kill: only the content of the index tells Snakemake what is left to do.
         made = fresh.snakemake(KEY_STEPS, options=("--cores", CORES, "--until", "index", "--quiet", "host"), more=more)
         assert made.returncode == 0, made.text[-4000:]
         assert made.text.count("Finished jobid") == 2, made.text[-4000:]

@@ -82,7 +82,7 @@ def test_dataset_that_is_not_on_disk(fresh: Checkout) -> None:
     assert "no folder egoprocel" in told
     assert "expected" in told
     assert "config.yaml" in told
-    # Where to get it, and what can be had instead.
+    # The message says where to get it, and what to use instead.
     assert "docs/datasets.md" in told
     assert (REPOSITORY / "docs/datasets.md").is_file()
     assert "results/tables/egoprocel_fact.csv needs one download: rgwot fetch egoprocel_fact" in told

@@ -1,4 +1,4 @@
-"""What a page asks for, what makes it anew, and that none of it asks for more."""
+"""The inputs of a page, what makes it again, and that it needs nothing else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = "results/report/mine/tea.html"
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Study]:
-    """A function that lays down videos of a task and returns the study of a configuration on them."""
+    """A function that writes videos of a task and returns the study of a configuration for them."""
 
     def configured(annotated: bool, own: list[str] | None = None, **page: object) -> Study:
         for name in ("a", "b", "c"):
@@ -43,7 +43,7 @@ def test_a_page_asks_for_every_method_and_seed(own: Callable[..., Study]) -> Non
     files = pages.page_files(Task(study, "mine", "tea"))
     assert len(files) == len(set(files)) == 3 + 6 * 7 + 2 + 2
     assert "results/models/rgwot@alpha=0.5/mine/tea/seed4/history.csv" in files
-    # One seed of what has embeddings is looked at in detail.
+    # One seed of every method with embeddings has a view.
     views = [file for file in files if "/views/" in file]
     assert views == [
         "results/views/rgwot@alpha=0.5/graphcut/mine/tea/seed3.json",
@@ -245,7 +245,7 @@ def test_a_page_of_own_videos_is_planned_by_the_workflow(fresh: Checkout, config
         "page_index": 1, "page": 1, "strips": 1, "view": 2, "train": 0, "evaluate": 0
     }  # fmt: skip
     assert "did you mean 'tea'" in plans["tee"].mistake
-    # Asked for with another target, the page has the same content.
+    # If it is made together with another target, the page has the same content.
     assert plans["both"].jobs == plans["page"].jobs + Counter(first=1)
     more = configured(
         "datasets: {mine: {layout: folder, root: videos}}\npage: {datasets: [mine], methods: [rgwot/graphcut]}\n"

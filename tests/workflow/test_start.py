@@ -157,7 +157,7 @@ def test_a_wheel_is_enough(tmp_path: Path) -> None:
     (site,) = (tmp_path / "env/lib").glob("python*/site-packages")
     with zipfile.ZipFile(wheel) as content:
         content.extractall(site)
-    # What it depends on, but not this checkout: a path in such a file does not bring its own.
+    # Add the dependencies but not this checkout: a .pth file in a folder that a .pth file adds is not read.
     (site / "others.pth").write_text(str(Path(np.__file__).parents[1]))
     script = tmp_path / "env/bin/rgwot"
     script.write_text(f'#!/bin/sh\nexec "{python}" -m rgwot "$@"\n')
@@ -170,7 +170,7 @@ def test_a_wheel_is_enough(tmp_path: Path) -> None:
     (task,) = (path.name for path in videos.iterdir() if path.is_dir())
     said = rgwot(tmp_path, "init", str(study), "--videos", str(videos), python=str(python))
     assert said.returncode == 0, said.text
-    # One decoding is enough of a page.
+    # One result is enough for a page.
     config = (study / "config.yaml").read_text()
     assert "page: {datasets: [mine]}" in config
     config = config.replace("{datasets: [mine]}", "{datasets: [mine], methods: [whitened/meanfield]}")

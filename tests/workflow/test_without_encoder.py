@@ -33,7 +33,7 @@ FOUND = {
     # Marks half of the samples as background.
     "gpl-nobg": ("spectral", 0.0),
     "raw": ("meanfield", 0.9),
-    # Whitened, a thousand channels of noise weigh as much as the three that show the steps.
+    # After whitening, a thousand channels of noise would weigh as much as the three that show the steps.
     "whitened": ("consensus", 0.0),
 }
 """Decoders that the workflow is not asked for, with the F1 that they reach on steps that cannot be mistaken."""

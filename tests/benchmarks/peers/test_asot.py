@@ -131,7 +131,7 @@ def test_a_single_video_has_nothing_to_be_aligned_with() -> None:
     asot, vasot = (decode_by(name, one, 4, quick(), np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
     np.testing.assert_array_equal(asot.labels, vasot.labels)
-    # Nor without a weight; and with one, the other videos do count.
+    # The same holds without a weight; with one, the other videos do matter.
     none = {**quick(), "vasot.beta": 0.0}
     asot, vasot = (decode_by(name, frames, 4, none, np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
@@ -236,7 +236,7 @@ def test_the_alignment_is_the_25_passes_over_dense_matrices(column: str, pad: bo
     cost = torch.cat([torch.full((1, M), 0.5), cost])
     half = torch.full((N + 1, 1), 0.5)
     cost = torch.cat([half, cost] if column == "first" else [cost, half], dim=1).double()
-    # The masks of both: the first place is real, then the frames; whatever stands there.
+    # The masks of both: the first position is always real, then come the frames.
     rows, columns = torch.arange(N + 1) <= n, torch.arange(M + 1) <= m
     mask = (rows[:, None] & columns).double()
     T = mask / mask.sum()
@@ -263,7 +263,7 @@ def test_variants_are_data() -> None:
     released = {"pad": True, "by_root": True, "capped": False}
     assert (plain.pad, plain.by_root, plain.capped) == (False, False, True)
     assert plain.model_copy(update=released).by_block() == asot.by_block()
-    # What VASOT's run_bf.sh gives, and the defaults of its train.py; labels come with the constants of training.
+    # The options in VASOT's run_bf.sh, and the defaults of its train.py; labelling uses the constants of training.
     published = {"alpha": 0.5, "rho": 0.2, "r": 0.04, "epsilon": 0.07, "lambda_": 0.1, "iterations": 25, "N": 256}
     published |= {"epochs": 50, "alpha_test": 0.5, "epsilon_test": 0.07, "lambda_test": 0.1, "hidden": 128, "D": 40}
     assert {name: getattr(vasot, name) for name in published} == published
