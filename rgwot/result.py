@@ -847,7 +847,7 @@ class Discovery:
 
 
 def with_doubts(key_steps: KeySteps, doubts: Sequence[str]) -> None:
-    """Put reasons for doubt before those of decoding."""
+    """Insert reasons for doubt before those of the decoding."""
     if doubts:
         key_steps.diagnostics.warnings = [*doubts, *(key_steps.diagnostics.warnings or ())]
 

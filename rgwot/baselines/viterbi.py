@@ -23,7 +23,7 @@ SAMPLES_PER_BLOCK = 4096
 
 @dataclass(frozen=True)
 class _Gaussians:
-    """One normal distribution per cluster, the clusters in the order of their mean relative time.
+    """One normal distribution per cluster; clusters are sorted by their mean relative time.
 
     ``means`` (K, D), ``factors`` (K, D, D), lower Cholesky factors of the covariances, and ``times`` (K,), increasing.
     """

@@ -170,7 +170,7 @@ class Experiments:
         meant, plain = self._embeddings(family, keys, f"experiment {text!r}"), self._embeddings(family)
         _refuse_unknown(text, meant[0], keys)
         _refuse_unused_split(text, keys, plain)
-        # Settings that a family has by name have its name: rgwot@beta=0 is vaot.
+        # If another family has these settings, the id has its name: rgwot@beta=0 is vaot.
         spellings = [(base, _needed(keys, meant, plain))]
         for other in FAMILIES.values():
             if other.embedding is family.embedding and _of_decoders(other) == _of_decoders(family):

@@ -123,7 +123,7 @@ def suffixes(options: Options) -> tuple[str, ...]:
 
 
 def annotates_many(path: Path) -> bool:
-    """Return whether an annotation may be of many videos, by its content; False if it cannot be read."""
+    """Return whether a file may annotate many videos, by its content; False if it cannot be read."""
     try:
         marks = ANNOTATION_READERS[format_of(path)].many
         return bool(marks) and (path.suffix.lower() == ".gz" or any(mark in _head(path) for mark in marks))
@@ -250,7 +250,7 @@ def _silence(path: Path, rows: Iterable[SegmentRow]) -> str:
 def _with_marks(
     path: Path, rows: Iterable[SegmentRow], notes: Complaints, clock: VideoInfo | None, *, overlap_is_normal: bool
 ) -> list[SegmentRow]:
-    """Return the rows of a video without the marks inside segments of their own step, which tell nothing more.
+    """Return the rows of a video without the marks inside segments of the same step, which are redundant.
 
     If ``overlap_is_normal``, as in BORIS, which codes several behaviours at a time, marks inside segments of other
     steps are left out, too.
@@ -319,7 +319,7 @@ def _rows(path: Path, options: Options) -> list[SegmentRow]:
 
 
 def of_no_video(root: Path, entries: Iterable[VideoEntry], options: Options) -> Iterator[tuple[Path, str]]:
-    """Yield annotations of several videos (`Reader.many`) with rows of other videos than those of a task, and a line.
+    """Yield files of several videos (`_Reader.many`) with rows of videos outside the task, and a warning.
 
     A file that cannot be read is passed over, because reading it for a video tells its fault.
     """

@@ -113,7 +113,7 @@ BACKGROUNDS = ("with", "without")
 
 @dataclass(frozen=True)
 class ScoringProtocol:
-    """How one protocol scores: on which clustering, in which unit, by which ratio.
+    """One protocol: the clustering that it scores, the unit, and the ratio.
 
     ``scope`` is ``video`` (one clustering per video, every video a scoring unit) or ``task`` (one clustering
     for all videos, pooled into one unit). With ``f1_of_means`` the F1 of a dataset is that of the mean precision and

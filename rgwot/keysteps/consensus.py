@@ -299,7 +299,7 @@ def _decode(
     """Decode videos and learn from all of them."""
     sampled, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES)
     frames = replace(frames, x=frames.x[sampled], lengths=lengths)
-    # A single video has one pool, of more samples, and so fewer segmentations; no classifier refines it.
+    # A single video has one pool with more samples, and therefore fewer segmentations; no classifier refines it.
     number, most = (POOLS, PER_VIDEO * len(lengths)) if len(lengths) > 1 else (1, MOST_SAMPLES)
     few, counts, following = thinned(lengths, most)
     coarse = replace(frames, x=frames.x[few], lengths=counts)

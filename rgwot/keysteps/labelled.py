@@ -201,7 +201,7 @@ def calibrated(shares: Array) -> Array:
 
 
 class Kept:
-    """What labels do not change, kept for the next decoding of the same samples with other labels.
+    """A cache of results that do not depend on labels, for decoding the same samples with other labels.
 
     Samples in context (`CONTEXTS`) and alignments of pairs of videos are kept for one task; those of other samples
     replace them. They are found by the values of samples, so results are the same to the bit as without them.
@@ -557,7 +557,7 @@ class Fit(Facts):
 
 @dataclass(frozen=True)
 class _Result:
-    """What `_learn` finds: log p (T, C) up to a constant, and what labels other videos."""
+    """The result of `_learn`: log p (T, C) up to a constant, and the classifiers for other videos."""
 
     log_p: Array
     first: list[Classifier]
@@ -586,12 +586,12 @@ def _segments_of_marks(
     video = np.repeat(np.arange(len(task.lengths)), task.lengths)
     marks, reached = np.bincount(video[marked], minlength=len(task.lengths)), labels
     if few.any():
-        # Few marks have other key steps between them, so clusters tell how far each reaches.
+        # Between few marks there may be other key steps, so clusters tell how far each mark extends.
         field, classes = task.cluster(labels)
         log_p = spread(field.memberships, classes, task.C)
         reached = _by_video(bordered, task.lengths, labels, marked & few[video], log_p)
     reached = _by_video(reaching, task.lengths, reached, marked & ~few[video])
-    # Self-training would take the reach of marks for borders.
+    # Self-training would mistake the extent of marks for borders.
     labels = _by_video(bordered, task.lengths, labels, marked, _learn(task, reached, refits=0).log_p)
     return labels, few | ((marks > 0) & np.array(list(map(_with_gaps, np.split(labels, np.cumsum(task.lengths)[:-1])))))
 
@@ -611,7 +611,7 @@ def _learn(task: _Task, labels: NDArray[np.int64], refits: int = REFITS, named: 
     field, classes = task.cluster(labels)
     clusters = spread(field.memberships, classes, task.C) if named is None else named
     states = StateModel.fit(task.samples, task.lengths, labels, task.C)
-    # Annotated videos agree with themselves, so the others tell how far order is kept.
+    # Annotated videos trivially agree with themselves, so the others tell how far they keep the order.
     carried, p, _, agreements = task.ordered(states, *references)
     others = agreements[~task.annotated(labels)]
     mean = float((others if len(others) else agreements).mean())

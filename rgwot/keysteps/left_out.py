@@ -76,7 +76,7 @@ def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, 
     chosen = [teachers[at] for at in np.unique(np.linspace(0, len(teachers) - 1, MOST).round().astype(int))]
     K = given.K + extra
     shares, found_by = [], []
-    # As for the result itself: sums depend on the number of threads.
+    # One thread, as for the result itself, because sums depend on the number of threads.
     with threadpool_limits(limits=1):
         for hidden in with_progress(log, "annotated videos left out", chosen, "video"):
             videos = {**taught, hidden: plain[hidden]}

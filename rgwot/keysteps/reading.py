@@ -533,7 +533,7 @@ def supports(kind: str, differences: LogRatios, values: Array) -> Array:
     """
     if kind == "repeated":
         noticed = differences.found >= NOTICED[kind]
-        # What many repeat is no deviation.
+        # A repetition in many videos is no deviation.
         seldom = noticed.mean(axis=0) <= OFTEN
         return np.where(np.isnan(values) | (noticed[:, seldom].any(axis=1).mean() > MANY), -np.inf, values)
     odds, often = (log_odds(differences, given) for given in (values, differences.found))
@@ -562,7 +562,7 @@ MOST_STEPS = 24
 
 @dataclass(frozen=True)
 class _SecondReading:
-    """What a second reading of a task's videos says of deviations.
+    """The evidence for deviations from a second reading of a task's videos.
 
     Attributes
     ----------
@@ -670,13 +670,13 @@ _EDITS = {"missing": ("cut out", "left out"), "order": ("moved", "moved"), "repe
 
 
 def tells_nothing(facts: SecondReadingFacts) -> bool:
-    """Return whether deviations were made in the videos and those of no kind can be told (`edits_sentence`)."""
+    """Return whether deviations were inserted into the videos, and none of any kind was detected (`edits_sentence`)."""
     made = [facts.of(kind) for kind in KINDS if facts.of(kind).made]
     return bool(made) and all(edits.told < BORNE_OUT * edits.made for edits in made)
 
 
 def edits_sentence(facts: SecondReadingFacts) -> str:
-    """Return a sentence on the facts ``second_reading`` of ``diagnostics.json``: which deviations can be told.
+    """Return a sentence on ``second_reading`` of ``diagnostics.json``: which kinds of deviations can be detected.
 
     >>> from rgwot.diagnostics import Edits
     >>> edits_sentence(

@@ -325,7 +325,7 @@ def _lasting(events: Sequence[Event], usual: Mapping[int, float]) -> tuple[Event
 
 
 class _Limit(NamedTuple):
-    """What a deviation needs to have a ``sureness``.
+    """The conditions under which a deviation has a ``sureness``.
 
     The least ``share`` of other segmentations that have it, 0 to 1, and the least ``support`` by the second reading of
     its video, in nats.

@@ -49,7 +49,7 @@ class _OwnDifferences:
     unnamed: tuple[int, ...]
 
     def sentences(self) -> list[str]:
-        """Return what cannot be told video by video."""
+        """Return sentences on steps that only the procedure or only the videos have, or that have no name."""
         lines = []
         if self.undone:
             lines.append(f"Nobody does {', '.join(self.undone)}, which your procedure has")
@@ -61,7 +61,7 @@ class _OwnDifferences:
         return [f"{line}." for line in lines]
 
 
-#: What is told if no key step has a name.
+#: The message if no key step has a name.
 NAMELESS = (
     "Your procedure has names of steps, but no key step has a name: "
     "name the key steps under Key steps, or annotate videos."

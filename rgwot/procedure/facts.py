@@ -333,7 +333,7 @@ class DeviationFacts:
 
     @property
     def told(self) -> str:
-        """What differs, with "perhaps" unless it is sure."""
+        """The difference in words, with "perhaps" unless it is sure."""
         return f"perhaps {self.kind}" if self.sureness in ("perhaps", "doubtful") else self.kind
 
     @property

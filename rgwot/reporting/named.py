@@ -76,7 +76,7 @@ def expected_file(folder: Path) -> Path | None:
 
 
 def read_named(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> _NamedResult:
-    """Read a result from its folder, of which some files may be missing besides ``segments.csv``.
+    """Read a result from its folder, in which all files but ``segments.csv`` may be missing.
 
     Names are those of ``names_yaml``, by default of its study (`rgwot.names.names_in`).
     """

@@ -263,7 +263,7 @@ def build_encoder(
         "features": bank.stores[0].shape[1],
         "precision": resolve_precision(precision, bank.device),
     }
-    # Added only if true, so that the arguments of models on maps do not change.
+    # The argument is added only if true, so that the arguments stored in models of maps do not change.
     if vectors:
         architecture["vectors"] = True
     encoder = seeded(int(generator(seed, Stream.WEIGHTS).integers(2**31)), lambda: Encoder(**architecture))

@@ -46,7 +46,7 @@ IMAGES = "images"
 _ROUNDING_S = 0.00083
 _SINGLE = 1.2e-7
 _ARITHMETIC_S = 1e-6
-# Seeking to an earlier time does not pay: it may go back a few key frames, and would skip no more than these.
+# Seconds by which a seek must skip ahead to be worthwhile, because seeking may go back a few key frames.
 _SEEK_FROM_S = 10.0
 # Chunks of compressed frames are unpacked as a whole; with a smaller cache, this would be repeated for each frame.
 _HDF5_CACHE_BYTES = 64 * 2**20
@@ -62,7 +62,7 @@ _UNSHIFTED = {"mov,mp4,m4a,3gp,3g2,mj2", "flv"}
 _HEADERS_BYTES = 256
 # Packets may be stored out of display order by up to this many seconds.
 _REORDERED_S = 1.0
-# So many packets in a row may give no picture: a packet may be a field, be hidden, or repeat the picture before it.
+# Largest number of successive packets without a picture: a packet may be a field, be hidden, or repeat a picture.
 _WITHOUT_PICTURE = 1
 #: Readers with the distribution whose version is recorded: two for videos, and the one for stored frames.
 READERS = {"decord": "decord", "pyav": "av", "h5": "h5py"}
@@ -189,7 +189,8 @@ def _whole(container: InputContainer, stream: VideoStream, stamps: list[int], br
     return math.inf
 
 
-#: A track with fewer pictures than another by this factor is no film, nor is one with fewer than so many beside a film.
+#: A track is no film if another one has this many times its pictures, or if it has fewer than this number beside a
+#: film.
 _SLIDES, _FILM = 10, 5
 
 

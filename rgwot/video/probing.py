@@ -36,7 +36,7 @@ LONGEST_S = 172_800
 _MICROSECONDS = 1_000_000
 # Decoding stamps should only grow; smaller steps back than this are merely imprecise.
 _STEP_BACK_S = 0.5
-# A container and its longest track may end so much apart.
+# Tolerated difference in seconds between the ends of a container and of its longest track.
 _END_S = 0.1
 _TICK_S = 1e-3
 #: Timeout in seconds for opening a file; long, because a file without a rate or length is read to its end.

@@ -35,7 +35,7 @@ class Answers:
         # Whether an answer is to be learned, or read from what a run wrote.
         self._wanted: dict[tuple[str, str], bool] = {}
         self._at_work: tuple[str, str] | None = None
-        # Of the fields above, and of a computation: two at once would take twice as long, and share what is kept.
+        # Guards the fields above and the computation: two at once would take twice as long, and share the cache.
         self._changed, self._computing = threading.Condition(), threading.Lock()
         threading.Thread(target=self._work, daemon=True, name="answers").start()
 

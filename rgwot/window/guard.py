@@ -1,4 +1,4 @@
-"""Who may talk to the server: the browser that was given the address with the token, and none of its other pages.
+"""Access to the server: only for the browser that got the address with the token, and for none of its other pages.
 
 Any program and any web page on the machine can reach a port of 127.0.0.1. The token in the address is exchanged for a
 cookie that no script reads and no other site sends (HttpOnly, SameSite=Strict). Ports of one machine are one site for

@@ -42,7 +42,7 @@ from rgwot.study.pages import names_file, page_runs
 from rgwot.study.study import Study, Task
 from rgwot.timing import predicted_labels
 
-#: Why it is not known yet how sure deviations are, which a second reading of the videos decides; it takes longer.
+#: The reason for deviations without a sureness: the second reading that decides it takes longer.
 BEING_CHECKED = (
     "Deviations are being checked: a second reading of all videos decides which of them hold. It "
     "is made with the files of the results, within minutes, and then shown here."
@@ -53,13 +53,13 @@ NOT_CHECKED = (
 )
 #: An answer changes little if it gives fewer than this share of all samples another label.
 LITTLE = 0.01
-#: So many answers in a row that change little make more of them unlikely to help.
+#: After this many successive answers with little change, more of them are unlikely to help.
 IN_A_ROW = 3
 
 
 @dataclass
 class _Memory:
-    """What is kept of a task between two computations.
+    """The cache of a task between two computations.
 
     Attributes
     ----------

@@ -66,7 +66,7 @@ class Runs:
         self._thread.start()
 
     def want(self, quiet_s: float = 0.0) -> None:
-        """Ask for a run, as soon as nobody has asked for ``quiet_s`` seconds and none is at work."""
+        """Request a run, which begins when no other request came for ``quiet_s`` seconds and no run is at work."""
         with self._lock:
             self._wish = _Wish(time.monotonic() + quiet_s)
             self._cancelled = False

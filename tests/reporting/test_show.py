@@ -103,7 +103,7 @@ def test_a_file_of_a_result_stands_for_its_folder_and_nothing_for_the_one_shown_
     assert result_folder(runs[0] / "order.csv") == runs[0] / "order.csv"
     assert result_folder(runs[0] / "segments.csv") == runs[0]
     assert result_folder(tmp_path) == tmp_path
-    with pytest.raises(RgwotError, match="no page, so no result to take; .* rgwot run first"):
+    with pytest.raises(RgwotError, match="no page that names a result; .* rgwot run first"):
         result_folder(results=tmp_path)
     for task in ("t", "u"):
         (tmp_path / "report/d").mkdir(parents=True, exist_ok=True)

@@ -172,7 +172,7 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class PageData:
-    """What every tab of a page needs.
+    """The data of all tabs of a page.
 
     ``frames`` is the number of pictures in a strip, ``colours`` the number of colours. ``steps`` are the annotated
     steps, ``truth`` the annotated segments and marks (start, end, step; 0 is background) of every video in seconds.

@@ -14,7 +14,7 @@ import { DATA, state } from "./state.js";
 import { clock, percent } from "./text.js";
 
 const AROUND_S = 1.5;
-/** The moment that is asked about, { video, seconds }, what plays it, and moments without an answer. */
+/** The moment in question, { video, seconds }, its player, and moments that were skipped. */
 let moment = null;
 let shownMoment = null;
 const skippedMoments = new Set();
@@ -55,7 +55,7 @@ function drawMoment() {
   const till = Math.min(DATA.videos[video].duration, seconds + AROUND_S);
   const made = opened(video, from, true, tellAsking);
   made.element.controls = false;
-  // Three seconds, again and again.
+  // Play three seconds in a loop.
   made.element.addEventListener("timeupdate", () => { if (made.element.currentTime - made.origin >= till) made.element.currentTime = made.origin + from; });
   made.element.addEventListener("ended", () => { made.element.currentTime = made.origin + from; made.element.play().catch(() => {}); });
   shownMoment = made;
@@ -106,7 +106,7 @@ export function showAsking() {
   else drawMoment();
 }
 
-/** Stop what plays when another tab is shown. */
+/** Stop the player when another tab is shown. */
 export function pauseAsking() {
   if (shownMoment) release(shownMoment);
   shownMoment = null;

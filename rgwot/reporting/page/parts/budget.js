@@ -1,4 +1,4 @@
-// The time that steps take and videos spend on them: two tables and a file. What is counted are occurrences of key steps.
+// How long steps take, and how long videos spend on them: two tables and a file. Only occurrences of key steps count.
 
 import { download, make, table } from "./dom.js";
 import { chip } from "./looks.js";
@@ -7,7 +7,7 @@ import { budgetLines, lengthsOf, spreadOf } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { csvField, percent, seconds } from "./text.js";
 
-/** Wider tables cannot be read; the file has all of it. */
+/** Largest number of columns; wider tables are unreadable, and the file has everything. */
 const MOST_COLUMNS = 20;
 
 /** The usable videos with the occurrences of their key steps; steps of one name are one. */

@@ -1,4 +1,4 @@
-// Channels of features around a moment, in the place of a player, for videos that are features alone: each in a band of
+// Channels of features around a moment, instead of a player, for recordings without a video: each in a band of
 // its own, from its least to its greatest value in the whole recording, with its value at the moment.
 
 import { make, offer, recall, remember } from "./dom.js";
@@ -9,7 +9,7 @@ import { ask, below } from "./server.js";
 import { DATA } from "./state.js";
 import { clock, inRange } from "./text.js";
 
-/** Seconds that can be seen at a time, beside the whole recording. */
+/** Choices of the visible seconds; the whole recording is another choice. */
 const SEEN_S = [5, 10, 20, 60, 300];
 /** In pixels: the height of all bands, which is more if each would have less than `BAND`; the times below, the values beside. */
 const HIGH = 260;
@@ -17,7 +17,7 @@ const BAND = 44;
 const BELOW = 18;
 const BESIDE = 58;
 const KEPT_CHANNELS = `rgwot channels ${DATA.dataset}/${DATA.task}`;
-/** What a person chose in this browser: the numbers of channels, and how many seconds are seen; Infinity is not in JSON. */
+/** The choices made in this browser: channels by number, and visible seconds; JSON has no Infinity. */
 const channelChoice = { channels: [], seen: 20, ...recall(KEPT_CHANNELS, null)?.channelChoice };
 
 function keepChoice(changed) {
@@ -25,7 +25,7 @@ function keepChoice(changed) {
   remember(KEPT_CHANNELS, JSON.stringify({ base: null, channelChoice }));
 }
 
-/** The place of the last of ascending times that is no later than a time, or else 0. */
+/** The index of the last of ascending times that is not after `time`; 0 if all are. */
 function placeAt(times, time) {
   let [low, high] = [0, times.length];
   while (high - low > 1) {

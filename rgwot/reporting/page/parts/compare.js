@@ -1,4 +1,4 @@
-// The comparison of two results in the tab of scores: how far they agree, what each key step of one is in the other, and
+// The comparison of two results in the tab of scores: their agreement, the counterpart of each key step, and
 // which key steps were split or merged.
 
 import { block, byId, make, offer, table } from "./dom.js";
@@ -18,7 +18,7 @@ export function startComparison() {
   }
 }
 
-/** The first result of another method or decoder, which is more interesting than another seed of the same. */
+/** The first result of another method or decoder, which tells more than another seed of the same one. */
 function differentFrom(run) {
   const { method, decoder } = DATA.runs[run];
   const other = DATA.runs.findIndex((facts) => facts.method !== method || facts.decoder !== decoder);

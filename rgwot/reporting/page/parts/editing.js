@@ -52,7 +52,7 @@ function drawEdited(video, at) {
   showChosen(at !== null);
 }
 
-/** Choose the mark of a moment of a video, in milliseconds, or else the segment; a cut is made there. */
+/** Choose the mark at a time of a video (in milliseconds), or else the segment; a cut is made at this time. */
 function choose(video, at) {
   const rows = rowsOf(video);
   const mark = rows.findIndex((row) => isMark(row) && row[0] === at);
@@ -93,7 +93,7 @@ function act(action) {
   if (state.chosen) ACTIONS[action]();
 }
 
-/** Move the nearer border of the chosen segment to the time that was clicked or is playing. */
+/** Move the nearer border of the chosen segment to the clicked time, or to the time of the player. */
 function borderHere() {
   const { at } = state.chosen;
   const side = nearerSide(chosenRow(), at);
@@ -119,7 +119,7 @@ function giveTo(step) {
   edit(video, giveRow(rowsOf(video), index, step), at);
 }
 
-/** Mark the chosen moment: this key step is here, and nothing is said of the time around it. */
+/** Mark the chosen moment: it has this key step, and the time around it stays unknown. */
 function markChosen() {
   const { video, at } = state.chosen;
   edit(video, putMark(rowsOf(video), Math.round(at), chosenRow()[2]), Math.round(at));
@@ -165,7 +165,7 @@ function tellEditing(text) {
   byId("edit-status").textContent = text;
 }
 
-/** What the buttons do with the chosen segment. */
+/** The actions of the buttons on the chosen segment. */
 const ACTIONS = {
   "edit-give": giveChosen,
   "edit-none": clearChosen,
@@ -303,7 +303,7 @@ function grip(bar, side) {
   return made;
 }
 
-/** The segment of the chosen result that an event is about, while segments are edited. */
+/** The segment of the chosen result at an event, while segments are edited. */
 function editedTarget(event) {
   const target = fixing() && event.target.closest(".seg") && targetOf(event.target, event.detail ? event.clientX : null);
   return target && target.run === state.run && target.segment ? target : null;

@@ -1,4 +1,4 @@
-// All examples of one key step side by side, playing together: each from its start, and all again when the last has ended.
+// All examples of one key step play side by side, each from its start; they start again when the last one has ended.
 
 import { make, offer } from "./dom.js";
 import { opened, release, sourceOf, stopPlayer } from "./player.js";
@@ -18,7 +18,7 @@ export const examplesOf = (run, step) => DATA.videos.flatMap((_, video) => (sour
   ? occurrencesOf(video, run).filter((event) => sameStep(run, event[2]) === step).map(([start, end]) => [video, start, end])
   : []));
 
-/** Stop what plays, and remove it. */
+/** Stop the players and remove them. */
 export const closeExamples = () => closeShown();
 
 /** Play the examples of a step at the end of `row`, `MOST_PLAYERS` at a time. */
@@ -55,7 +55,7 @@ export function playExamples(run, step, row, first = 0) {
       since = performance.now();
     }
     if (paused) return;
-    // Together: when every one shows the picture of its start.
+    // Start all players at once, when each shows its first picture.
     if (of("waits").length && of("waits").every(({ made }) => made.begun && !made.element.seeking && made.element.readyState >= 2)) {
       for (const player of of("waits")) {
         player.state = "plays";

@@ -1,4 +1,4 @@
-// The groups of videos, as people write them in the window: a column of the table of videos, which is saved at once.
+// The groups of videos, which people type in the window: a column of the table of videos, saved at once.
 
 import { byId, make } from "./dom.js";
 import { save } from "./saving.js";
@@ -43,7 +43,7 @@ async function openGrouping() {
   tellGroups();
 }
 
-/** How many groups there are, and what is still missing for a comparison. */
+/** Show the number of groups, and what is still missing for a comparison. */
 function tellGroups() {
   const { columns, rows, column, row_of: rowOf } = groupTable;
   const own = Object.values(rowOf).map((at) => rows[at][columns.indexOf(column)]).filter(Boolean);

@@ -1,4 +1,4 @@
-// The comparison of groups of videos in the tab of the procedure: what differs, and every measure as a table.
+// The comparison of groups of videos in the tab of the procedure: the differences, and every measure as a table.
 
 import { byId, make, offer, table } from "./dom.js";
 import { chip, titled } from "./looks.js";
@@ -34,7 +34,7 @@ export function drawGroups() {
   byId("groups-table").replaceChildren(found ? table("Groups of videos", ["Key step", ...(chosen === "transitions" ? ["Followed by"] : []), ...found.groups, "p", "Adjusted p"], shownRows) : "");
 }
 
-/** The means of all groups, or of the two that a row is about. */
+/** The means of all groups, or of the two that a row compares. */
 function groupMeans(groups, { a, b, numbers }) {
   return groups.map((group, at) => [group, numbers[at][1]]).filter(([group]) => !a || group === a || group === b).map(([group, mean]) => `${group} ${amount(mean)}`).join(", ");
 }

@@ -13,12 +13,12 @@ import { clock } from "./text.js";
 
 const SPEEDS = [0.5, 1, 1.5, 2, 4, 8];
 const FEATURES_TICK_MS = 100;
-/** What plays: as of `opened`, or a clock of its own for features without a video. */
+/** The player: that of `opened`, or a clock for features without a video. */
 let stage = null;
 let speed = 1;
-/** The row that is being labelled while the video plays on: it grows with the playhead. */
+/** The row that is being labelled: it grows with the playhead. */
 let growing = false;
-/** The rows that are drawn, a growing one among them. */
+/** The rows to draw, including the growing one. */
 let shownRows = [];
 
 const marking = () => byId("label-mode").value === "marks";
@@ -71,7 +71,7 @@ function followPlayhead() {
   return drawHead();
 }
 
-/** Give a step to the playhead: from here on, or as a mark. */
+/** Begin a step at the playhead, or mark it. */
 function give(name) {
   if (!stage) return;
   const { video } = stage;
@@ -219,7 +219,7 @@ function byKey(event) {
 
 export const showLabelling = drawLabelling;
 
-/** Stop what plays when another tab is shown. */
+/** Stop the player when another tab is shown. */
 export function pauseLabelling() {
   if (stage) stage.element.pause();
 }

@@ -9,7 +9,7 @@ import { mostShared, overlaps, segmentsOfBars } from "./segments.js";
 import { ask, below, MADE, watchServer } from "./server.js";
 import { DATA, state } from "./state.js";
 
-/** Sends "answer" (with the number of the result) when a result is new, and "state" with what the server says of itself. */
+/** Sends "answer" (with the number of the result) for a new result, and "state" with the state of the server. */
 export const live = new EventTarget();
 
 const ANNOTATED_AT_OPENING = Object.keys(DATA.steps).length > 0;
@@ -44,7 +44,7 @@ export function putAnswer({ facts, body, picture, truth, steps, status }) {
   const run = known < 0 ? DATA.runs.length : known;
   DATA.runs[run] = facts;
   setBlock(`run-${run}`, body);
-  // Typical frames are those of another answer; the tree does not depend on one.
+  // Typical frames belong to another answer; the tree does not depend on the answer.
   const view = block(`view-${run}`) || block("view-0");
   setBlock(`view-${run}`, view && { ...view, typical: [] });
   Object.assign(DATA, { truth, steps });
@@ -59,7 +59,7 @@ export function putAnswer({ facts, body, picture, truth, steps, status }) {
   return run;
 }
 
-/** The spans of each video that the last answer has changed, in milliseconds, by id; and what it says of itself. */
+/** The spans that the last answer changed, in milliseconds, by the id of a video; and the answer's message. */
 export let latest = { changed: {}, share: null, settled: false };
 
 let answerVersion = 0;
@@ -75,7 +75,7 @@ async function learn(told) {
       live.dispatchEvent(new CustomEvent("answer", { detail: { run: putAnswer(answer), learned: true } }));
     }
   } catch {
-    // The next state says so, and asks again.
+    // The next state reports this and asks again.
   }
   fetching = false;
 }

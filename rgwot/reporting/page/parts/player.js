@@ -11,7 +11,7 @@ export const player = byId("player");
 
 const AGAIN_AFTER_MS = 1000;
 
-/** Where a video is: at the server, which makes every video playable, or where it lies relative to the file. */
+/** The address of a video: at the server, which makes every video playable, or relative to the file of the page. */
 export const sourceOf = (video) => {
   const { id, file, pictured } = DATA.videos[video];
   return MADE ? (pictured ? below("/video", DATA.dataset, DATA.task, id) : null) : file;
@@ -49,7 +49,7 @@ export function opened(video, seconds, play, failed = () => {}) {
   return made;
 }
 
-/** Let go of a video, so that nothing more of it is loaded. */
+/** Unload a video, so that nothing more of it is fetched. */
 export function release({ element }) {
   element.pause();
   element.removeAttribute("src");
@@ -77,7 +77,8 @@ export function playFrom(video, seconds, from = null) {
     else showPlayer(facts, seconds, missing(`${facts.path} is not at hand, or this browser cannot play its format. The page looks for it at ${decodeURI(facts.file)}, relative to itself.`));
   });
   const { element } = playing;
-  // Of several picture tracks, a browser chooses by itself. (A side of pixels that are no squares is scaled, and so are
+  // If there are several picture tracks, the browser chooses one. (A side of pixels that are no squares is scaled, and
+  // so are
   // the server's copies, which hold the right track.)
   element.addEventListener("loadedmetadata", () => {
     const { videoWidth, videoHeight } = element;
@@ -107,7 +108,7 @@ function showPlayer(facts, seconds, content) {
   uncover();
 }
 
-/** Scroll what was clicked out from under the player. */
+/** Scroll the clicked element out from under the player. */
 function uncover() {
   const { opener } = state;
   if (!opener?.isConnected) return;

@@ -38,7 +38,7 @@ export function drawProcedure() {
   if (budget) drawBudget(budget);
 }
 
-/** Put the lines of the videos that are to be seen into their order; the last ones are folded away. */
+/** Sort the lines of the listed videos; the last ones are folded away. */
 function sortLines(own, seen, filtered) {
   const [first, rest] = own.querySelectorAll(".lines");
   const most = Number(own.dataset.most);
@@ -50,7 +50,7 @@ function sortLines(own, seen, filtered) {
   if (filtered) for (const folded of own.querySelectorAll(".rest")) folded.open = true;
 }
 
-/** Add what does not change while the page is open. */
+/** Add the parts that do not change while the page is open. */
 function prepare(own, run) {
   own.dataset.drawn = "yes";
   for (const node of own.querySelectorAll(".node")) {
@@ -116,7 +116,7 @@ function bringOut(own, card) {
   }
 }
 
-/** What a card needs directly: in how many videos each need holds, by key step. */
+/** The direct needs of a card: in how many videos each need holds, by key step. */
 const needsOf = (card) => new Map(Object.entries(JSON.parse(card.dataset.needs)));
 
 /** A card in words: its key step and its needs, by name where there is one. */
@@ -152,7 +152,7 @@ function letGo() {
   hidePopup();
 }
 
-/** Mark in the bar of a line when a deviation is. */
+/** Mark the time of a deviation in the bar of a line. */
 function light(moment) {
   const line = moment.closest(".line");
   line.querySelector(".when")?.remove();

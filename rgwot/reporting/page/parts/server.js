@@ -1,12 +1,12 @@
 // Talking with the server of `rgwot open`. A page that was opened as a file has no server.
 
-/** When the page was made, as the server says it; empty for a file. */
+/** When the page was made, according to the server; empty for a file. */
 export const MADE = document.documentElement.dataset.window || "";
-/** The server is asked after so many milliseconds; sooner while it works on an answer. */
+/** Milliseconds between two requests for the state; fewer while the server works on an answer. */
 const EVERY_MS = 1000;
 const SOON_MS = 200;
 
-/** This window, by which the server counts windows. */
+/** The id of this window, by which the server counts windows. */
 const ME = (() => {
   try {
     if (!sessionStorage.getItem("rgwot window")) sessionStorage.setItem("rgwot window", crypto.randomUUID());
@@ -16,7 +16,7 @@ const ME = (() => {
   }
 })();
 
-/** What the server answers: its content, or an error with `status` (0 if it did not answer) and `content`. */
+/** Request a path; returns the content, or throws an error with `status` (0 without an answer) and `content`. */
 async function answered(request) {
   let response;
   try {

@@ -27,7 +27,7 @@ export function drawSteps() {
   rows.replaceChildren(...[note, ...inOrder(run).map((step) => stepRow(run, step, view, numbers.get(step))), background].filter(Boolean));
 }
 
-/** Frames of what the result calls background; there is nothing to name. */
+/** Frames of the result's own background, which has no name. */
 function backgroundRow(run) {
   const frames = shotsOf(run, 0).map(([at, seconds]) => frameButton(at, DATA.videos[at].name, seconds, shot(at, seconds, null)));
   return make("article", { className: "keystep", data: { step: "0" } },
@@ -37,7 +37,7 @@ function backgroundRow(run) {
   );
 }
 
-/** The name that somebody gave to a step; a number in words, by which a key labelled it, is none. */
+/** The name that a person gave to a step; a number in words, which labelling by key makes, does not count. */
 const ownName = (run, step) => (nameOf(run, step) === `key step ${step}` ? "" : nameOf(run, step));
 
 function stepRow(run, step, view, numbers) {
