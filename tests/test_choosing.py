@@ -31,9 +31,9 @@ def recordings() -> dict[str, NDArray[np.float64]]:
     return {name: centres[STEPS - 1] + rng.normal(scale=0.2, size=(30, 8)) for name in NAMES}
 
 
-def reseeded(found: Discovery, seed: int) -> Discovery:
-    run = replace(found.run, seed=seed)
-    return replace(found, experiment=replace(found.experiment, run=run))
+def reseeded(result: Discovery, seed: int) -> Discovery:
+    run = replace(result.run, seed=seed)
+    return replace(result, experiment=replace(result.experiment, run=run))
 
 
 @pytest.fixture(scope="module")
@@ -261,15 +261,15 @@ def test_videos_that_were_held_out_and_samples_that_were_missing_stay_so(tmp_pat
     gaps = recordings()
     gaps["a"][4:6] = np.nan
     split = "whitened@data.split=holdout"
-    found = rgwot.discover(gaps, fps=2, K=3, method=split, decoder="meanfield", missing="background")
-    found.save(tmp_path)
+    result = rgwot.discover(gaps, fps=2, K=3, method=split, decoder="meanfield", missing="background")
+    result.save(tmp_path)
     back = rgwot.load(tmp_path)
-    assert found.embedded is not None
+    assert result.embedded is not None
     assert back.embedded is not None
-    assert len(found.embedded.held_out) > 0
-    assert back.embedded.held_out == found.embedded.held_out
-    labelled = {name: STEPS for name in ("b b", "c", "d") if name.replace(" ", "%20") not in found.embedded.held_out}
-    here, there = found.learn(labelled), back.learn(labelled)
+    assert len(result.embedded.held_out) > 0
+    assert back.embedded.held_out == result.embedded.held_out
+    labelled = {name: STEPS for name in ("b b", "c", "d") if name.replace(" ", "%20") not in result.embedded.held_out}
+    here, there = result.learn(labelled), back.learn(labelled)
     assert there.segments.equals(here.segments)
     assert set(there.labels["a"][4:6]) == {0}
     assert [line for line in there.warnings if "NaN" in line] == [line for line in here.warnings if "NaN" in line] != []

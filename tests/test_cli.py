@@ -36,8 +36,8 @@ def test_help_imports_nothing_heavy() -> None:
         "import sys\nfrom rgwot.cli import cli\ncli(['--help'], standalone_mode=False)\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])\n"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines()[-1] == "[]"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert output.stdout.splitlines()[-1] == "[]"
 
 
 def test_verbs_are_listed_in_order_and_described_in_one_line_each() -> None:

@@ -93,38 +93,38 @@ def test_the_workflow_writes_the_same(method: str, decoder: str, seed: int, tmp_
     videos = maps()
     expected = of_the_workflow(tmp_path, videos, method, decoder, seed)
     threads = torch.get_num_threads()
-    found = rgwot.discover(videos, fps=FPS, method=method, decoder=decoder, settings=SMALL, seed=seed, device="cpu")
+    result = rgwot.discover(videos, fps=FPS, method=method, decoder=decoder, settings=SMALL, seed=seed, device="cpu")
     assert torch.get_num_threads() == threads
-    saved = found.save(tmp_path / "saved")
+    saved = result.save(tmp_path / "saved")
     assert {path.name for path in saved.glob("[!.]*")} == {path.name for path in expected.glob("[!.]*")}
     for path in saved.glob("[!.]*"):
         texts = [(folder / path.name).read_text() for folder in (saved, expected)]
         one, other = (re.sub(r'"decoding_cpu_s": [0-9.]+', "", text) for text in texts)
         assert one == other, path.name
-    segments = found.segments
+    segments = result.segments
     assert set(segments["scope"]) == {"task"}
     assert segments["key_step"].nunique() > 1, "one label everywhere would make every comparison pass"
-    assert list(found.labels) == list(videos)
+    assert list(result.labels) == list(videos)
     for name, video in videos.items():
         own = segments[segments["video"] == name]
-        assert found.times[name].tolist() == [n / int(FPS) for n in range(len(video))]
-        labels = predicted_labels(own["start_s"], own["end_s"], own["key_step"], found.times[name])
-        np.testing.assert_array_equal(labels, found.labels[name])
-    assert {one.video for one in found.procedure.videos} == set(found.deviations["video"]) | set(videos)
-    assert found.samples.shape == (sum(map(len, videos.values())), 3)
+        assert result.times[name].tolist() == [n / int(FPS) for n in range(len(video))]
+        labels = predicted_labels(own["start_s"], own["end_s"], own["key_step"], result.times[name])
+        np.testing.assert_array_equal(labels, result.labels[name])
+    assert {one.video for one in result.procedure.videos} == set(result.deviations["video"]) | set(videos)
+    assert result.samples.shape == (sum(map(len, videos.values())), 3)
     counted = segments[(segments["video"] == "take 0") & segments["counts"]].sort_values("start_s")["shows"]
-    assert found.orders["take 0"] == tuple(dict.fromkeys(counted))
-    assert repr(found).startswith(f"<Discovery by {method}/{decoder}/seed{seed}: 4 videos, K = 3, ")
+    assert result.orders["take 0"] == tuple(dict.fromkeys(counted))
+    assert repr(result).startswith(f"<Discovery by {method}/{decoder}/seed{seed}: 4 videos, K = 3, ")
 
 
 def test_stores_of_the_workflow_stand_for_arrays(tmp_path: Path) -> None:
     videos = {"a": maps()["take 0"].mean(axis=(2, 3)), "b": maps()["take 1"].mean(axis=(2, 3))}
     expected = of_the_workflow(tmp_path, videos, "raw", "kmeans", 0)
     stores = sorted((tmp_path / "stores").glob("*.zarr"))
-    found = rgwot.discover(stores, method="raw", decoder="kmeans", settings=SMALL)
-    pd.testing.assert_frame_equal(found.segments, read_segments(expected / "segments.csv"))
-    assert list(found.labels) == ["a", "b"]
-    assert found.embeddings["a"].shape == (len(videos["a"]), 12)
+    result = rgwot.discover(stores, method="raw", decoder="kmeans", settings=SMALL)
+    pd.testing.assert_frame_equal(result.segments, read_segments(expected / "segments.csv"))
+    assert list(result.labels) == ["a", "b"]
+    assert result.embeddings["a"].shape == (len(videos["a"]), 12)
     assert list(rgwot.discover({"a b": stores[0]}, method="raw", decoder="kmeans", K=3).labels) == ["a b"]
 
 
@@ -133,10 +133,10 @@ def test_stores_of_the_workflow_stand_for_arrays(tmp_path: Path) -> None:
 )
 def test_every_embedding_can_be_asked_for(method: str) -> None:
     decoder = "uniform" if method == "none" else "kmeans"
-    found = rgwot.discover(maps(), fps=FPS, method=method, decoder=decoder, settings=SMALL, device="cpu")
-    assert set(np.concatenate(list(found.labels.values())).tolist()) == {1, 2, 3}
-    assert found.diagnostics["method"] == method
-    assert bool(found.embeddings) == (method != "none")
+    result = rgwot.discover(maps(), fps=FPS, method=method, decoder=decoder, settings=SMALL, device="cpu")
+    assert set(np.concatenate(list(result.labels.values())).tolist()) == {1, 2, 3}
+    assert result.diagnostics["method"] == method
+    assert bool(result.embeddings) == (method != "none")
 
 
 def test_ids_settings_and_K_are_resolved_as_in_the_workflow() -> None:
@@ -158,9 +158,9 @@ def test_ids_settings_and_K_are_resolved_as_in_the_workflow() -> None:
 def test_times_take_the_place_of_a_rate() -> None:
     videos = maps()
     times = {name: 1 + np.arange(len(video)) / 4 for name, video in videos.items()}
-    found = rgwot.discover(videos, times=times, settings=SMALL)
-    np.testing.assert_array_equal(found.times["take 2"], times["take 2"])
-    assert found.segments["end_s"].max() == max(float(own[-1]) for own in times.values()) + 0.25
+    result = rgwot.discover(videos, times=times, settings=SMALL)
+    np.testing.assert_array_equal(result.times["take 2"], times["take 2"])
+    assert result.segments["end_s"].max() == max(float(own[-1]) for own in times.values()) + 0.25
 
 
 @pytest.mark.parametrize("first", [1028.0, 1.7e9])
@@ -172,8 +172,8 @@ def test_a_clock_that_began_long_before_the_recording_is_refused(first: float) -
     ):
         rgwot.discover(videos, times=times, K=3)
     # Times may begin up to a tenth of a recording late, if its beginning has no features.
-    found = rgwot.discover(videos, times={**times, "b": 29 + times["a"]}, K=3)
-    assert found.segments.groupby("video")["start_s"].min().tolist() == [0, 0]
+    result = rgwot.discover(videos, times={**times, "b": 29 + times["a"]}, K=3)
+    assert result.segments.groupby("video")["start_s"].min().tolist() == [0, 0]
 
 
 def test_times_that_are_hardly_seconds_are_doubted(caplog: pytest.LogCaptureFixture) -> None:
@@ -183,15 +183,15 @@ def test_times_that_are_hardly_seconds_are_doubted(caplog: pytest.LogCaptureFixt
     caplog.clear()
     # Times that a person would write are not doubted: with decimals, whole seconds, and uneven ones.
     for times in (np.arange(60) * 2.5, np.arange(60.0), np.cumsum([0.0, *[3, 5] * 30])[:60]):
-        found = rgwot.discover([flat(60, 4)], times=[times], K=3)
+        result = rgwot.discover([flat(60, 4)], times=[times], K=3)
         assert "milliseconds" not in caplog.text
-        assert not found.warnings or "milliseconds" not in " ".join(found.warnings)
+        assert not result.warnings or "milliseconds" not in " ".join(result.warnings)
 
 
 @pytest.mark.parametrize("clock", [np.arange(97) * 10, np.cumsum([0, *[8, 8, 9] * 32]), np.arange(1500) * 1.25])
 def test_milliseconds_at_any_rate_are_doubted(clock: NDArray[np.float64]) -> None:
-    found = rgwot.discover([flat(len(clock), 4)], times=[clock], K=3)
-    (told,) = [line for line in found.warnings if "milliseconds" in line]
+    result = rgwot.discover([flat(len(clock), 4)], times=[clock], K=3)
+    (told,) = [line for line in result.warnings if "milliseconds" in line]
     assert told.startswith("features['0']: times: ")
 
 
@@ -488,5 +488,5 @@ def test_pictures_exports_and_comparisons(found: rgwot.Discovery, tmp_path: Path
 
 def test_with_clusters_of_background_two_answers_are_compared_too() -> None:
     decoder = "consensus@decode.surplus=2"
-    found = rgwot.discover(maps(), method="rgwot-plus", decoder=decoder, fps=FPS, settings=SMALL, device="cpu")
-    assert 0 <= found.diagnostics["task"]["seeds_differ"] < 1
+    result = rgwot.discover(maps(), method="rgwot-plus", decoder=decoder, fps=FPS, settings=SMALL, device="cpu")
+    assert 0 <= result.diagnostics["task"]["seeds_differ"] < 1

@@ -154,8 +154,8 @@ def test_the_checks_of_scikit_learn_hold() -> None:
             results = checks.check_estimator(learner, on_fail=None, on_skip=None)
     finally:
         logging.disable(logging.NOTSET)
-    passed = {one["check_name"] for one in results if one["status"] == "passed"}
-    failed = {one["check_name"]: one["exception"] for one in results if one["status"] == "failed"}
+    passed = {result["check_name"] for result in results if result["status"] == "passed"}
+    failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
     assert passed >= MUST_HOLD
     assert set(failed) == CANNOT_APPLY, failed
     assert len(passed) >= 30

@@ -306,7 +306,7 @@ def test_nothing_decodes(tmp_path: Path) -> None:
 
 @needs_decord
 @pytest.mark.parametrize(
-    ("behaviour", "said"),
+    ("behaviour", "message"),
     [
         ("hang", "killed after 1 s without a frame"),
         ("half", "killed after 1 s without a frame"),
@@ -315,7 +315,7 @@ def test_nothing_decodes(tmp_path: Path) -> None:
     ],
 )
 def test_the_second_reader_takes_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behaviour: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behaviour: str, message: str
 ) -> None:
     path = write_video(tmp_path / "a.mp4", 30)
     fake = tmp_path / "fake.py"
@@ -354,7 +354,7 @@ if behaviour in ("hang", "half"):
     assert [number(frame) for frame in found[1:]] == list(range(3, 30, 3))
     assert reader.readers == ["decord", "pyav"]
     assert len(reader.versions) == 2
-    assert reader.failures == [f"decord: {'the decoder ' if behaviour == 'die' else ''}{said}"]
+    assert reader.failures == [f"decord: {'the decoder ' if behaviour == 'die' else ''}{message}"]
 
 
 def test_closing_ends_the_child(tmp_path: Path) -> None:
@@ -375,9 +375,9 @@ def test_a_decoder_ends_with_whoever_asked(tmp_path: Path) -> None:
         "import psutil\nprint(*(child.pid for child in psutil.Process().children()), flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert said.returncode == -signal.SIGKILL, said.stderr
-    (child,) = map(int, said.stdout.split())
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert output.returncode == -signal.SIGKILL, output.stderr
+    (child,) = map(int, output.stdout.split())
     wait_for(lambda: gone(child))
 
 

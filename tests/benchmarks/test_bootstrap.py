@@ -22,17 +22,17 @@ def test_tasks_weigh_the_same_however_many_seeds_they_have():
 
 
 def test_ratio_is_one_of_means_and_not_a_mean_of_ratios():
-    found = compare([[0.8], [0.2]], [[0.4], [0.4]])
-    assert found.value == pytest.approx(1.25)
+    comparison = compare([[0.8], [0.2]], [[0.4], [0.4]])
+    assert comparison.value == pytest.approx(1.25)
     # Two tasks: one drawn twice (a ratio of 2 or 1/2) in half of the draws.
-    assert (found.low, found.high) == pytest.approx((0.5, 2.0))
+    assert (comparison.low, comparison.high) == pytest.approx((0.5, 2.0))
 
 
 def test_tasks_are_paired():
     # Tasks differ by a factor of nine; the second method has two thirds everywhere, in every draw.
     hard_and_easy = [np.array([0.1]), np.array([0.9]), np.array([0.5])]
-    found = compare(hard_and_easy, [2 / 3 * of_task for of_task in hard_and_easy])
-    assert found == pytest.approx((1.5, 1.5, 1.5))
+    comparison = compare(hard_and_easy, [2 / 3 * of_task for of_task in hard_and_easy])
+    assert comparison == pytest.approx((1.5, 1.5, 1.5))
 
 
 def test_seeds_are_paired_where_there_are_as_many_and_not_where_there_are_not():
@@ -63,8 +63,8 @@ def test_interval_covers_the_truth_about_as_often_as_it_says(difference, truth):
         difficulty = rng.normal(0.4, 0.1, 20)
         second = difficulty[:, None] + rng.normal(0, 0.03, (20, 3))
         first = difficulty[:, None] + rng.normal(0.12, 0.08, 20)[:, None] + rng.normal(0, 0.03, (20, 3))
-        found = compare(first, second, difference=difference, draws=400)
-        covered += found.low <= truth <= found.high
+        comparison = compare(first, second, difference=difference, draws=400)
+        covered += comparison.low <= truth <= comparison.high
     # 95 % is what percentile intervals reach with many tasks; with 20 they reach a little less.
     assert 0.88 * trials <= covered <= 0.99 * trials
 

@@ -229,10 +229,10 @@ def test_a_table_is_imported_as_those_of_the_study_were(tmp_path: Path, form: di
     study = Study({}, Tree(tmp_path / "results", "tiny", "clips"), features / "index.csv")
     _, bundle = study.result("raw", "kmeans")
     apply_bundle(bundle, [tmp_path / "new.csv"], tmp_path / "out")
-    found, wanted = open_store(tmp_path / "out/features/new.zarr"), open_store(features / "new.zarr")
-    assert (found.duration_s, len(found)) == (wanted.duration_s, 41)
-    np.testing.assert_array_equal(found.time_s, wanted.time_s)
-    np.testing.assert_array_equal(found.read(), wanted.read())
+    found, expected = open_store(tmp_path / "out/features/new.zarr"), open_store(features / "new.zarr")
+    assert (found.duration_s, len(found)) == (expected.duration_s, 41)
+    np.testing.assert_array_equal(found.time_s, expected.time_s)
+    np.testing.assert_array_equal(found.read(), expected.read())
     pd.read_csv(tmp_path / "new.csv").iloc[:, ::-1].to_csv(tmp_path / "new.csv", index=False)
     if "keypoints" not in form:
         with pytest.raises(

@@ -97,10 +97,10 @@ def test_every_changed_byte_is_noticed_and_every_missing_one(study: Study, bundl
 
 def test_another_version_is_named(study: Study, bundle: Path, tmp_path: Path) -> None:
     path = rewritten(bundle, tmp_path / "new.rgwot", {"format_version": 1, "rgwot_version": "0.1.9", "more": {}})
-    said = refused(path, study, tmp_path)
-    assert "found a bundle of format 1, expected format 2" in said
-    assert "make it again (rgwot run results/bundles/METHOD/DECODER/DATASET/TASK/seedN.rgwot)" in said
-    assert "the version 0.1.9 of rgwot" in said
+    message = refused(path, study, tmp_path)
+    assert "found a bundle of format 1, expected format 2" in message
+    assert "make it again (rgwot run results/bundles/METHOD/DECODER/DATASET/TASK/seedN.rgwot)" in message
+    assert "the version 0.1.9 of rgwot" in message
 
 
 def test_a_missing_and_a_packed_part_are_refused(study: Study, bundle: Path, tmp_path: Path) -> None:
@@ -453,16 +453,16 @@ def test_procedures_that_contradict_themselves_are_refused(
 
 def test_the_command_line(study: Study, bundle: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    said = CliRunner().invoke(
+    invoked = CliRunner().invoke(
         cli, ["apply", str(bundle), str(study.videos["v3"]), "--output", str(out), "--device", "cpu"]
     )
-    assert said.exit_code == 0, said.output
-    assert "v3: " in said.output
-    rows = [line.split()[:2] for line in said.output.splitlines() if line.startswith("v3 ")]
+    assert invoked.exit_code == 0, invoked.output
+    assert "v3: " in invoked.output
+    rows = [line.split()[:2] for line in invoked.output.splitlines() if line.startswith("v3 ")]
     steps = read_deviations(out / "deviations.csv")["key_step"]
     assert sorted(rows) == sorted(["v3", str(step)] for step in steps)
-    assert ("No deviation was found." in said.output) is steps.empty
-    assert f"{out / 'page.html'}: open it in a browser" in said.output
+    assert ("No deviation was found." in invoked.output) is steps.empty
+    assert f"{out / 'page.html'}: open it in a browser" in invoked.output
     assert {path.name for path in out.iterdir()} == {
         "features", "results", "page.html", "page.csv",
         "segments.csv", "order.csv", "deviations.csv", "diagnostics.json",

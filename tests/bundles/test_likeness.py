@@ -55,7 +55,7 @@ def test_other_things_do_not(other: ArrayFeatures) -> None:
 
 
 @pytest.mark.parametrize(
-    ("strange", "told"),
+    ("strange", "message"),
     [
         # Of 90 samples at 2 per second, a sixth and a third; less may be an unusual moment.
         (slice(75, None), "in 17% of its time, between 37.5 and 44.5 s"),
@@ -65,12 +65,12 @@ def test_other_things_do_not(other: ArrayFeatures) -> None:
     ],
 )
 @pytest.mark.parametrize("other", [0.0, 300.0])
-def test_a_part_that_looks_like_nothing_in_the_study_is_told(strange: slice, told: str, other: float) -> None:
+def test_a_part_that_looks_like_nothing_in_the_study_is_told(strange: slice, message: str, other: float) -> None:
     known = likeness([take(seed) for seed in range(8)])
     x = take(20).read()[:, :, 0, 0].astype(np.float64)
     x[strange] = other
     line = unlike_told(known, features(x))
-    assert (line != "", told in line) == (told != "", True), line
+    assert (line != "", message in line) == (message != "", True), line
     del known["nearly_all"]  # as in a bundle of an earlier revision
     assert unlike_told(known, features(x)) == ""
 

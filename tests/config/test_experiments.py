@@ -148,8 +148,8 @@ def test_ids_with_one_path_mean_the_same_on_every_dataset(one, other):
         assert SHIPPED.method(canonical) == canonical
         meant = meaning(SHIPPED, canonical)
         # The written value wins over the family's and the dataset's.
-        wanted = {key: value for key, value in {**FAMILIES[base].sets, **keys}.items() if key in meant[0]}
-        assert all({key: settings[key] for key in wanted} == wanted for settings in meant)
+        expected = {key: value for key, value in {**FAMILIES[base].sets, **keys}.items() if key in meant[0]}
+        assert all({key: settings[key] for key in expected} == expected for settings in meant)
         found.append((canonical, meant))
     assert found[0][0] != found[1][0] or found[0][1] == found[1][1]
 

@@ -285,7 +285,7 @@ def test_two_observers_of_one_file_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("events", "line", "told"),
+    ("events", "line", "message"),
     [
         (["pour START 1", "pour START 5"], 3, "START of 'pour', which has run since 1 s (line 2)"),
         (["pour STOP 1", "pour STOP 5"], 2, "STOP of 'pour', which does not run"),
@@ -293,11 +293,11 @@ def test_two_observers_of_one_file_are_refused(tmp_path: Path) -> None:
         (["pour start 1", "pour stop 2", "pour stop 3", "pour start 4"], 4, "STOP of 'pour', which does not run"),
     ],
 )
-def test_boris_starts_and_stops_must_take_turns(tmp_path: Path, events: list[str], line: int, told: str) -> None:
+def test_boris_starts_and_stops_must_take_turns(tmp_path: Path, events: list[str], line: int, message: str) -> None:
     (tmp_path / "a.tsv").write_text(SHORT + events_of("m", *events))
     with pytest.raises(RgwotError) as error:
         rows(tmp_path / "a.tsv")
-    assert f"a.tsv: line {line}: {told}" in str(error.value)
+    assert f"a.tsv: line {line}: {message}" in str(error.value)
 
 
 def test_boris_events_at_one_time_are_put_in_order(tmp_path: Path) -> None:
@@ -521,7 +521,7 @@ def test_videos_with_marks_are_kept_and_not_scored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             "start_s,end_s,time_s,label\n0,2,,pour\n,,1,stir\n",
@@ -538,11 +538,11 @@ def test_videos_with_marks_are_kept_and_not_scored(tmp_path: Path) -> None:
         ("time_s,label,silence\n1,a,only\n2,a,until\n", "silence only and until; expected one word per video"),
     ],
 )
-def test_marks_that_cannot_be_meant_are_refused_in_one_line(text: str, said: str, tmp_path: Path) -> None:
+def test_marks_that_cannot_be_meant_are_refused_in_one_line(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "root/tea").mkdir(parents=True)
     write_video(tmp_path / "root/tea/a.mp4", 150)
     (tmp_path / "root/tea/a.csv").write_text(text)
-    with pytest.raises(RgwotError, match=f"a.csv: {said}") as error:
+    with pytest.raises(RgwotError, match=f"a.csv: {message}") as error:
         manifest(tmp_path)
     assert "\n" not in str(error.value)
 
@@ -601,7 +601,7 @@ def test_files_of_nothing_end_in_one_line(tmp_path: Path, name: str, content: by
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("start_s,end_s,label,label\n1,5,pour,stir\n", "line 1: two columns 'label'; expected every column once"),
         ("start,start_s,end_s,label\n9,1,5,pour\n", "line 2: times in both start_s and start; expected one of them"),
@@ -613,9 +613,9 @@ def test_files_of_nothing_end_in_one_line(tmp_path: Path, name: str, content: by
         ),
     ],
 )
-def test_tables_in_which_something_is_twice_or_missing(tmp_path: Path, text: str, told: str) -> None:
+def test_tables_in_which_something_is_twice_or_missing(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "a.csv").write_text(text, encoding="utf-8")
-    with pytest.raises(RgwotError, match=re.escape(told)):
+    with pytest.raises(RgwotError, match=re.escape(message)):
         rows(tmp_path / "a.csv")
 
 
@@ -662,7 +662,7 @@ def test_offsets_of_other_media_count_if_they_may_be_the_video(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("lengths", "told"),
+    ("lengths", "where"),
     [
         (("4", "3.5"), []),
         (("4,0", "3,6"), []),
@@ -673,7 +673,7 @@ def test_offsets_of_other_media_count_if_they_may_be_the_video(tmp_path: Path) -
         (("0:08", "7"), ["line 2, line 3"]),
     ],
 )
-def test_lengths_that_contradict_start_and_end_are_told(tmp_path: Path, lengths: list[str], told: list[str]) -> None:
+def test_lengths_that_contradict_start_and_end_are_told(tmp_path: Path, lengths: list[str], where: list[str]) -> None:
     path = tmp_path / "a.tsv"
     rows = "".join(
         f"{start}\t{end}\t{length}\t{label}\n"
@@ -683,7 +683,7 @@ def test_lengths_that_contradict_start_and_end_are_told(tmp_path: Path, lengths:
     read = read_annotation(path, ["a"], Options(), None)
     line = "the duration is not the time from start to end; which of them is right? start and end are used"
     assert read.segments["end_s"].tolist() == [5.0, 8.5]
-    assert list(read.warnings) == [f"{path}: {places}: {line}" for places in told]
+    assert list(read.warnings) == [f"{path}: {places}: {line}" for places in where]
 
 
 def test_rows_of_no_video_and_without_a_label_are_told(tmp_path: Path) -> None:
@@ -696,7 +696,11 @@ def test_rows_of_no_video_and_without_a_label_are_told(tmp_path: Path) -> None:
 
     def told(rule: str) -> list[tuple[str | None, str]]:
         report = examine({"datasets": {"own": form}}, "own")
-        return [(one.file, one.message) for one in report.findings if one.rule == rule and one.severity == "warning"]
+        return [
+            (finding.file, finding.message)
+            for finding in report.findings
+            if finding.rule == rule and finding.severity == "warning"
+        ]
 
     (found,) = told("pairing")
     assert found[0] == "tea/all.csv"
@@ -708,4 +712,4 @@ def test_rows_of_no_video_and_without_a_label_are_told(tmp_path: Path) -> None:
     table.rename(tmp_path / "tea/a.csv")
     (tmp_path / "tea/a.csv").write_text("video,start_s,end_s,label\nc,1,5,x\nd,5,9,x\n", encoding="utf-8")
     report = examine({"datasets": {"own": form}}, "own")
-    assert any("has rows of 'c', 'd', and none of this video" in one.message for one in report.findings)
+    assert any("has rows of 'c', 'd', and none of this video" in finding.message for finding in report.findings)

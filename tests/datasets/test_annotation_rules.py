@@ -59,9 +59,9 @@ def test_rounding_past_the_end_is_no_warning_below_a_frame(tmp_path: Path, beyon
 
 
 def test_overlap_is_counted_and_measured(tmp_path: Path) -> None:
-    found = read_step_first(write(tmp_path, "1,0,4\n2,3,5\n3,3.5,3.75\n"), None)
-    assert (found.overlaps, found.overlap_s) == (2, 1.25)
-    assert found.warnings == ()
+    annotation = read_step_first(write(tmp_path, "1,0,4\n2,3,5\n3,3.5,3.75\n"), None)
+    assert (annotation.overlaps, annotation.overlap_s) == (2, 1.25)
+    assert annotation.warnings == ()
     touching = read_step_first(write(tmp_path, "1,0,4\n2,4,5\n"), None)
     assert (touching.overlaps, touching.overlap_s) == (0, 0.0)
 

@@ -183,7 +183,9 @@ def test_the_doctor_hears_of_an_encoding_and_of_lost_letters(tmp_path: Path, cap
         path.write_bytes(data)
         with collecting() as complaints:
             labels(path)
-        assert [(one.severity, one.rule, one.path) for one in complaints] == [("warning", "encoding", path)]
+        assert [(complaint.severity, complaint.rule, complaint.path) for complaint in complaints] == [
+            ("warning", "encoding", path)
+        ]
 
 
 @pytest.mark.parametrize(

@@ -283,7 +283,7 @@ def test_a_folder_of_deeplabcut(layout: str, analysed: Path, tmp_path: Path, cap
     report = examine(content(analysed, layout, points), "mine")
     assert [video.entry.video for video in report.videos] == ["Trial1", "Trial2", "Trial3"]
     assert report.count("error") == report.count("warning") == 0
-    assert any(re.match(told, one.message) for one in report.findings)
+    assert any(re.match(told, finding.message) for finding in report.findings)
     study = Study(load_config(content(analysed, layout, points), "config.yaml"))
     files = [Path(datasets.imported_file(Task(study, "mine", "mice"), f"Trial{number}")) for number in (1, 2, 3)]
     assert [file.name for file in files] == [f"Trial{number}{NETWORK}_filtered.csv" for number in (1, 2, 3)]

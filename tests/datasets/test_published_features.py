@@ -153,7 +153,7 @@ def test_the_doctor_has_no_error(dataset: str, data: Path) -> None:
     task, takes = planted(dataset)
     report = examine({"datasets": ENTRIES}, dataset, [task])
     findings = report.findings
-    assert [one for one in findings if one.severity == "error"] == []
+    assert [finding for finding in findings if finding.severity == "error"] == []
     assert len(report.videos) == len(takes)
     # An archive holds six datasets, and files of the others are not reported as leftovers.
     assert not report.files.unassigned
@@ -177,8 +177,8 @@ def test_an_archive_is_fetched_and_checked_against_its_list(downloads: Path, tmp
     rows = pd.read_csv(folder / "egoprocel_annotations/egoprocel_segments.csv")
     assert set(rows["task_name"][rows["video_path"].str.startswith("Head_")]) == {"pc_disassembly::pc_disassembly"}
     for task in ("pc_assembly", "pc_disassembly"):
-        found = find("mine", "packed", folder, {"subset": task})
-        assert {entry.name for entry in found.of(task)} == set(EGOPROCEL[f"{task}/{task}"])
+        files = find("mine", "packed", folder, {"subset": task})
+        assert {entry.name for entry in files.of(task)} == set(EGOPROCEL[f"{task}/{task}"])
 
 
 @pytest.mark.parametrize(("split", "count"), [("train", 2), ("test", 1)])
@@ -193,9 +193,9 @@ def test_splits_choose_videos(data: Path, split: str, count: int) -> None:
 
 def test_a_video_that_no_task_has_is_listed(tmp_path: Path) -> None:
     archive(tmp_path, paths=["0003.pt", "holiday.pt"])
-    found = find("mine", "packed", tmp_path, {"subset": "meccano"})
-    assert [entry.name for entry in found.of("meccano")] == ["0003"]
-    assert found.unassigned == ("a.pt/holiday.pt",)
+    files = find("mine", "packed", tmp_path, {"subset": "meccano"})
+    assert [entry.name for entry in files.of("meccano")] == ["0003"]
+    assert files.unassigned == ("a.pt/holiday.pt",)
 
 
 @pytest.mark.parametrize(
@@ -210,10 +210,10 @@ def test_features_of_no_task_are_listed_beside_those_of_other_datasets(dataset: 
             (place / f"{name}.pt").touch()
     annotations(tmp_path)
     (tmp_path / f"egovlp/{lost}.pt").touch()
-    found = find("mine", "egoprocel", tmp_path, {"subset": dataset, "features_alone": True})
-    assert found.unassigned == (f"egovlp/{lost}.pt",)
+    files = find("mine", "egoprocel", tmp_path, {"subset": dataset, "features_alone": True})
+    assert files.unassigned == (f"egovlp/{lost}.pt",)
     (task,) = (task for task in EGOPROCEL if task.startswith(dataset))
-    assert {entry.name for entry in found.of(task.split("/")[1])} == set(EGOPROCEL[task])
+    assert {entry.name for entry in files.of(task.split("/")[1])} == set(EGOPROCEL[task])
     # A file in another dataset's folder, which has the registered name.
     (tmp_path / "egovlp/MECCANO/holiday.pt").touch()
     assert len(find("mine", "egoprocel", tmp_path, {"subset": dataset, "features_alone": True}).unassigned) == 1
@@ -260,7 +260,7 @@ def pickled(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "message"),
     [
         (truncated, "are truncated, damaged or not a file of tensors"),
         (pickled, "has pickled Python objects"),
@@ -289,7 +289,7 @@ def pickled(folder: Path) -> None:
     ],
 )
 def test_a_wrong_archive_is_refused_in_one_line(
-    spoil: dict[str, Any] | Callable[[Path], None], said: str, tmp_path: Path
+    spoil: dict[str, Any] | Callable[[Path], None], message: str, tmp_path: Path
 ) -> None:
     if isinstance(spoil, dict):
         archive(tmp_path, **spoil)
@@ -298,13 +298,13 @@ def test_a_wrong_archive_is_refused_in_one_line(
     before = sorted(tmp_path.iterdir())
     with pytest.raises(RgwotError) as caught:
         import_features(tmp_path / "a.pt/0003.pt", tmp_path / "0003.zarr", FEATURES)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert sorted(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("fact_step_id", "id", "lacks fact_step_id; expected the table of the release"),
         ("0003.pt", "../0003.pt", "path '../0003.pt' leaves the folder"),
@@ -313,12 +313,12 @@ def test_a_wrong_archive_is_refused_in_one_line(
         (",1,1.0,2.0", ",1,1.0,9.0", "segment 1-9 s of a video of 1.25 s"),
     ],
 )
-def test_a_wrong_table_is_refused_in_one_line(old: str, new: str, said: str, tmp_path: Path) -> None:
+def test_a_wrong_table_is_refused_in_one_line(old: str, new: str, message: str, tmp_path: Path) -> None:
     table = archive(tmp_path)
     table.write_text(table.read_text().replace(old, new))
     with pytest.raises(RgwotError) as caught:
         make_manifest(tmp_path, "packed", {"subset": "meccano"}, FORM["imported"], "meccano")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "m.csv").exists()
 
@@ -355,7 +355,7 @@ def test_times_alone_say_the_rate_where_none_is_stated(rate: float, native: floa
 
 
 @pytest.mark.parametrize(
-    ("rates", "said"),
+    ("rates", "message"),
     [
         (None, "no such file; expected the table `rates`, a CSV with the columns video, fps and frames"),
         ("video,fps,frames\nHead_6,25,100\n", "no row for video 'Head_5'"),
@@ -363,14 +363,14 @@ def test_times_alone_say_the_rate_where_none_is_stated(rate: float, native: floa
         ("video,fps,frames\nHead_5,25,999\n", "6 features of 16 frames, but"),
     ],
 )
-def test_rates_that_do_not_fit(rates: str | None, said: str, tmp_path: Path) -> None:
+def test_rates_that_do_not_fit(rates: str | None, message: str, tmp_path: Path) -> None:
     torch.save(torch.zeros(6, 2), tmp_path / "Head_5.pt")
     if rates is not None:
         (tmp_path / "videos.csv").write_text(rates)
     settings = ImportSettings(axes="TC", window=16, rates=str(tmp_path / "videos.csv"))
     with pytest.raises(RgwotError) as caught:
         import_features(tmp_path / "Head_5.pt", tmp_path / "a.zarr", settings)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert not (tmp_path / "a.zarr").exists()
 
 
@@ -407,20 +407,20 @@ def test_other_rates_make_the_store_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "said"),
+    ("file", "old", "new", "message"),
     [
         ("mapping/mapping.txt", "1 step_1", "one step_1", "expected a whole number, a blank and a new name"),
         ("mapping/mapping.txt", "1 step_1", "1 other", "'step_1' is not a name in mapping.txt"),
         ("groundTruth/changing_tire_0001", "step_1", "step_1\nstep_1", "wrong rate, axes or file?"),
     ],
 )
-def test_lines_that_do_not_fit(file: str, old: str, new: str, said: str, tmp_path: Path) -> None:
+def test_lines_that_do_not_fit(file: str, old: str, new: str, message: str, tmp_path: Path) -> None:
     asot(tmp_path, "YTI", 4, True, "bg")
     path = tmp_path / "YTI" / file
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(RgwotError, match=r"YTI") as caught:
         make_manifest(tmp_path, "frame_labels", {}, {"axes": "TC", "fps": 30})
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert not (tmp_path / "m.csv").exists()
 
 
@@ -464,7 +464,7 @@ def test_two_downloads_in_one_folder_are_told_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("entry", "message"),
     [
         ({"layout": "packed"}, "imported: Field required in the layout packed"),
         ({"layout": "egoprocel", "imported": {"axes": "TC", "window": 16}}, "native_fps: Field required with window"),
@@ -475,7 +475,7 @@ def test_two_downloads_in_one_folder_are_told_apart(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_entries_that_lack_something(entry: dict[str, Any], said: str) -> None:
+def test_entries_that_lack_something(entry: dict[str, Any], message: str) -> None:
     with pytest.raises(RgwotError) as caught:
         load_config({"datasets": {"mine": {"root": "data", **entry}}})
-    assert said in str(caught.value)
+    assert message in str(caught.value)

@@ -85,10 +85,10 @@ def test_embeddings_are_the_model_applied_by_hand(
 
 def test_raw_features_are_spatial_means_of_norm_one(task: Path, tmp_path: Path) -> None:
     embed(task, task.parent, None, tmp_path / "raw.zarr", device="cpu", threads=1)
-    made = read_embeddings(tmp_path / "raw.zarr")
-    assert (made.method, made.features_fps) == ("raw", FPS)
+    embedded = read_embeddings(tmp_path / "raw.zarr")
+    assert (embedded.method, embedded.features_fps) == ("raw", FPS)
     maps = open_store(task.parent / "c.zarr").read().astype(np.float64).mean(axis=(2, 3))
-    np.testing.assert_allclose(made.videos["c"].embedding, maps / np.linalg.norm(maps, axis=1)[:, None], atol=1e-6)
+    np.testing.assert_allclose(embedded.videos["c"].embedding, maps / np.linalg.norm(maps, axis=1)[:, None], atol=1e-6)
 
 
 def test_an_older_result_is_replaced(task: Path, tmp_path: Path) -> None:

@@ -153,11 +153,11 @@ def test_vectors_can_still_be_given_as_they_are(
     write_vectors: Callable[..., Path], settings: Callable[..., TrainedEncoder], tmp_path: Path
 ) -> None:
     index = write_vectors([sensors(0), sensors(1)])
-    for wanted, projected_, standardised in [
+    for norm, projected_, standardised in [
         ("auto", True, False), ("whitened", True, False), ("channel", False, True), ("none", False, False),
     ]:  # fmt: skip
-        train(index, index.parent, tmp_path / wanted, settings(encoder__input_norm=wanted), 0, device="cpu")
-        model = torch.load(tmp_path / wanted / "model.pt", weights_only=True)
+        train(index, index.parent, tmp_path / norm, settings(encoder__input_norm=norm), 0, device="cpu")
+        model = torch.load(tmp_path / norm / "model.pt", weights_only=True)
         assert (("projection" in model), model["architecture"]["input_norm"]) == (projected_, standardised)
 
 

@@ -80,10 +80,10 @@ def test_it_learns_when_a_frame_is_and_new_videos_follow(write_stores: Callable[
     spread = embed(stores[3]).embedding.std(axis=0).max()
     assert np.abs(early - late).max() > 1.5 * spread
     for store in stores:
-        found = embed(store)
-        assert found.embedding.shape == (60, 5)
-        assert found.embedding.dtype == np.float32
-        assert found.background is None
+        embedded = embed(store)
+        assert embedded.embedding.shape == (60, 5)
+        assert embedded.embedding.dtype == np.float32
+        assert embedded.background is None
 
 
 def test_the_seed_decides_and_threads_do_not(write_stores: Callable[..., list[FeatureStore]]) -> None:

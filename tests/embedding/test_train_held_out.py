@@ -73,7 +73,7 @@ def test_embeddings_tell_which_part_a_video_is_in(task: Path, settings: Make, tm
     embed(task, task.parent, None, tmp_path / "raw.zarr", device="cpu", held_out=["v2", "v4"])
     embed(task, task.parent, None, tmp_path / "all.zarr", device="cpu")
     for name in ("trained", "raw"):
-        made = read_embeddings(tmp_path / f"{name}.zarr")
-        assert made.held_out == ("v2", "v4")
-        assert (set(made.part(held_out=False)), set(made.part(held_out=True))) == ({"v0", "v1", "v3"}, {"v2"})
+        embedded = read_embeddings(tmp_path / f"{name}.zarr")
+        assert embedded.held_out == ("v2", "v4")
+        assert (set(embedded.part(held_out=False)), set(embedded.part(held_out=True))) == ({"v0", "v1", "v3"}, {"v2"})
     assert read_embeddings(tmp_path / "all.zarr").held_out == ()

@@ -233,7 +233,9 @@ def test_doctor_tells_them_by_file(tmp_path: Path) -> None:
         (tea / f"r{seed}.csv").write_text(f"x,y,z,host_clock\n{text}\n", encoding="utf-8")
     entry = {"layout": "features", "root": str(tmp_path), "imported": {"axes": "TC", "fps": 4}}
     report = examine({"datasets": {"own": entry}}, "own")
-    found = [(one.severity, one.file, one.message) for one in report.findings if one.rule == "values"]
+    found = [
+        (finding.severity, finding.file, finding.message) for finding in report.findings if finding.rule == "values"
+    ]
     assert [(severity, file) for severity, file, _ in found] == [("warning", None), ("warning", "tea/r1.csv")]
     assert "channel 'x' does not change from sample 70 to 119" in found[1][2]
     assert "channel 'host_clock' rises or falls" in found[0][2]
@@ -248,12 +250,12 @@ def test_hdf5_that_was_not_written_is_told(tmp_path: Path) -> None:
             data[: 50 if seed == 0 else 120] = signal(seed)[: 50 if seed == 0 else 120]
     entry = {"layout": "features", "root": str(tmp_path), "imported": {"axes": "TC", "fps": 4}}
     report = examine({"datasets": {"own": entry}}, "own")
-    assert [(one.file, one.message[:40]) for one in report.findings if one.rule == "features"] == [
+    assert [(finding.file, finding.message[:40]) for finding in report.findings if finding.rule == "features"] == [
         ("tea/r0.h5", "58 % was never written and is read as 0;")
     ]
     # Named once.
-    assert not [one for one in report.findings if one.rule == "values"]
+    assert not [finding for finding in report.findings if finding.rule == "values"]
     with h5py.File(tea / "r0.h5", "w") as file:
         file.create_dataset("features", (10**9, 1000), "f4", chunks=(1000, 1000))
     report = examine({"datasets": {"own": entry}}, "own")
-    assert any("states the shape (1000000000, 1000)" in one.message for one in report.findings)
+    assert any("states the shape (1000000000, 1000)" in finding.message for finding in report.findings)

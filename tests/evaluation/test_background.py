@@ -55,8 +55,8 @@ def test_where_zero_is_no_background_it_is_matched_with_a_step():
 
 
 def test_one_label_for_background_everywhere_is_right_about_background_alone():
-    found = score_fixed(STRICT, TRUTHS, [[0] * 6, [0] * 6], n_key_steps=2, n_clusters=2, says_background=True)
-    assert found.f1 == pytest.approx(6 / 12)
+    scores = score_fixed(STRICT, TRUTHS, [[0] * 6, [0] * 6], n_key_steps=2, n_clusters=2, says_background=True)
+    assert scores.f1 == pytest.approx(6 / 12)
     assert score_fixed(STRICT, TRUTHS, [[1] * 6, [1] * 6], 2, 2, says_background=False).f1 == pytest.approx(4 / 12)
 
 

@@ -257,8 +257,10 @@ def test_missing_files_are_named(tmp_path):
 def graphs(files, learner="precedence", graph=None):
     segments = files.segments[files.segments.scope == "task"]
     recordings = recordings_from_segments(segments)
-    found = learn(recordings, learner)
-    return partial(graph_table, predicted=found, deviating=deviations(found, recordings, known=False), graph=graph)
+    procedure = learn(recordings, learner)
+    return partial(
+        graph_table, predicted=procedure, deviating=deviations(procedure, recordings, known=False), graph=graph
+    )
 
 
 def test_scores_of_task_graphs_stand_behind_all_others(files):

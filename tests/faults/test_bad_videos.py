@@ -88,7 +88,7 @@ def refused(path: Path, stage: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "said"),
+    ("behaviour", "message"),
     [
         ("os.abort()", "its decoder died (exit code -6)"),
         ("time.sleep(1000)", "could not be opened within 1 s"),
@@ -101,7 +101,7 @@ def refused(path: Path, stage: Callable[[], object]) -> None:
     ],
 )
 def test_opening_is_survived(
-    behaviour: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backbone: Backbone
+    behaviour: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backbone: Backbone
 ) -> None:
     code = f"""
 import os, time
@@ -120,7 +120,7 @@ probing.probe_command()
     refused(bad, lambda: probe(bad))
     output = tmp_path / "bad.zarr"
     extract(bad, output, SETTINGS, on_bad_video="skip", device="cpu", backbone=backbone)
-    assert said in open_store(output).reason
+    assert message in open_store(output).reason
     monkeypatch.setattr(probing, "PROBE_TIMEOUT_S", 20.0)
     assert probe(good).fps == 24
 

@@ -79,15 +79,15 @@ def test_a_bad_config_yaml_ends_the_run(fresh: Checkout) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--configfile", SMALL, "dataset.yaml"), "configuration: datasets.demo.settings: ot.r: "),
         (("--config", "ot={alpha: 3}"), "configuration: ot.alpha: "),
     ],
 )
-def test_a_wrong_value_is_told_with_its_key(fresh: Checkout, words: tuple[str, ...], told: str) -> None:
+def test_a_wrong_value_is_told_with_its_key(fresh: Checkout, words: tuple[str, ...], message: str) -> None:
     (fresh.path / "dataset.yaml").write_text("datasets: {demo: {settings: {ot: {r: 7}}}}", encoding="utf-8")
-    assert snakemake(fresh, "-n", *words, "--", "results/tables/demo.csv").mistake.startswith(f"rgwot: {told}")
+    assert snakemake(fresh, "-n", *words, "--", "results/tables/demo.csv").mistake.startswith(f"rgwot: {message}")
 
 
 # Names in a shell without UTF-8.
@@ -98,10 +98,10 @@ def test_a_name_in_utf_8_is_not_blamed_for_the_shell(fresh: Checkout) -> None:
     own_videos(fresh)
     (fresh.path / "videos/tea/a.mp4").rename(fresh.path / "videos/tea/na\u00efve.mp4")
     words = ("-n", "--quiet", "rules", "--configfile", SMALL, ALL_TASKS, "own.yaml", "--", INDEX)
-    said = snakemake(fresh, *words, environment={"LC_ALL": "C", "PYTHONUTF8": "0"})
-    assert "not UTF-8" not in said.mistake
-    assert "is UTF-8, but this session reads names as ascii (LC_ALL=C, PYTHONUTF8=0)" in said.mistake
-    assert "set LC_ALL=C.UTF-8" in said.mistake
+    output = snakemake(fresh, *words, environment={"LC_ALL": "C", "PYTHONUTF8": "0"})
+    assert "not UTF-8" not in output.mistake
+    assert "is UTF-8, but this session reads names as ascii (LC_ALL=C, PYTHONUTF8=0)" in output.mistake
+    assert "set LC_ALL=C.UTF-8" in output.mistake
     assert snakemake(fresh, *words, environment={"LC_ALL": "C.UTF-8"}).jobs["extract"] == 1
 
 
@@ -125,8 +125,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     for path in (checkout.path / "videos/tea").iterdir():
         # Long before the results, as data mostly is.
         os.utime(path, (10**9, 10**9))
-    said = checkout.snakemake(MANIFEST, INDEX, more=["own.yaml"])
-    assert said.returncode == 0, said.text
+    output = checkout.snakemake(MANIFEST, INDEX, more=["own.yaml"])
+    assert output.returncode == 0, output.text
     return checkout
 
 

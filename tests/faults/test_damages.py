@@ -75,8 +75,8 @@ def results(checkout: Checkout) -> dict[str, bytes]:
 def quiet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The results of a study that nobody touches."""
     checkout = study(tmp_path_factory.mktemp("quiet") / "study")
-    said = snakemake(checkout, SCORES)
-    assert said.returncode == 0, said.text
+    output = snakemake(checkout, SCORES)
+    assert output.returncode == 0, output.text
     return results(checkout)
 
 
@@ -94,9 +94,9 @@ def test_the_configuration_is_edited_before_every_job_on_a_cluster(tmp_path: Pat
     for number, text in enumerate(EDITS):
         (checkout.path / f"edit{number}.yaml").write_text(text, encoding="utf-8")
     (checkout.path / "submit.sh").write_text(SUBMIT.replace("{edits}", str(len(EDITS))), encoding="utf-8")
-    said = snakemake(checkout, SCORES, options=OF_CLUSTER)
+    output = snakemake(checkout, SCORES, options=OF_CLUSTER)
     logs = "".join(path.read_text(errors="replace") for path in checkout.path.glob("job*.log"))
-    assert said.returncode == 0, said.text + logs
+    assert output.returncode == 0, output.text + logs
     assert int((checkout.path / "submitted").read_text()) >= len(EDITS)
     assert results(checkout) == quiet
     assert settled(checkout)
@@ -141,8 +141,8 @@ def edited(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     (checkout.path / "config.yaml").write_text(
         CONFIG.replace("[own]", "[own], methods: [raw/kmeans]"), encoding="utf-8"
     )
-    said = snakemake(checkout, SCORES, "results/keysteps/none/uniform/own/tea/seed0/segments.csv")
-    assert said.returncode == 0, said.text
+    output = snakemake(checkout, SCORES, "results/keysteps/none/uniform/own/tea/seed0/segments.csv")
+    assert output.returncode == 0, output.text
     segments = checkout.path / KEYSTEPS / "segments.csv"
     lines = segments.read_text(encoding="utf-8").splitlines(keepends=True)
     columns = lines[0].rstrip("\n").split(",")
@@ -168,12 +168,12 @@ def test_a_hole_inside_a_video(tmp_path: Path, suffix: str, codec: str) -> None:
     checkout = study(tmp_path / "study")
     folder = checkout.path / "videos/tea"
     zeros_inside(folder, suffix, codec)
-    said = snakemake(checkout, STORE.format("bad"))
-    assert "bad" in said.mistake
+    output = snakemake(checkout, STORE.format("bad"))
+    assert "bad" in output.mistake
     assert not (checkout.path / STORE.format("bad")).exists()
     (checkout.path / "config.yaml").write_text(CONFIG.replace("fail", "skip"), encoding="utf-8")
-    said = snakemake(checkout, f"{KEYSTEPS}/segments.csv")
-    assert said.returncode == 0, said.text
+    output = snakemake(checkout, f"{KEYSTEPS}/segments.csv")
+    assert output.returncode == 0, output.text
     import pandas as pd
 
     index = pd.read_csv(checkout.path / "results/features/own/tea/index.csv", dtype=str).set_index("video")

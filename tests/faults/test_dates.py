@@ -37,7 +37,7 @@ def content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def told(content: dict[str, Any], rule: str) -> list[tuple[str | None, str]]:
-    return [(one.file, one.message) for one in examine(content, "own").findings if one.rule == rule]
+    return [(finding.file, finding.message) for finding in examine(content, "own").findings if finding.rule == rule]
 
 
 @pytest.mark.parametrize("name", ["r0.npy", "r1.csv"])

@@ -112,7 +112,7 @@ def test_any_printable_name_is_refused_by_the_doctor_or_right_to_the_end(tmp_pat
     targets = ("results/features/own/tea/index.csv", "results/manifest/own/tea.csv")
     with chdir(fresh.path):
         report = examine(content, "own", quick=True)
-    refused = {one.file for one in report.findings if one.rule == "name" and one.severity == "error"}
+    refused = {finding.file for finding in report.findings if finding.rule == "name" and finding.severity == "error"}
     assert refused == {
         f"tea/{name}{suffix}"
         for name in names

@@ -78,7 +78,7 @@ def test_tokens_of_a_transformer_are_a_map_and_another_size_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "weights", "said"),
+    ("name", "weights", "message"),
     [
         ("torchvision:resnet81/layer3", "random", "torchvision has no model 'resnet81'; did you mean 'resnet18'"),
         ("torchvision:resnet18/layer9", "random", "its layer 'layer9' cannot be extracted"),
@@ -89,25 +89,25 @@ def test_tokens_of_a_transformer_are_a_map_and_another_size_is_told() -> None:
         ),
     ],
 )
-def test_what_torchvision_does_not_have(name: str, weights: str, said: str) -> None:
+def test_what_torchvision_does_not_have(name: str, weights: str, message: str) -> None:
     with pytest.raises(RgwotError) as caught:
         load_backbone(weights, name=name)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("torchvision:resnet18", "expected torchvision:<model>/<layer>"),
         ("resnet50:layer3", "unknown network 'resnet50:layer3'; expected resnet50"),
         ("resnet5", "unknown network 'resnet5'; did you mean 'resnet50'"),
     ],
 )
-def test_names_that_are_none(name: str, said: str) -> None:
+def test_names_that_are_none(name: str, message: str) -> None:
     with pytest.raises(RgwotError, match="test: features.backbone: ") as caught:
         FeatureSettings.of({"features": {"backbone": name}}, "test")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_tables_of_text(tmp_path: Path, sign: str, name: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "said"),
+    ("header", "message"),
     [
         ("x,z,y", "column 2 is 'z', not 'y'"),
         ("x,y,w", "no column 'z', but column 'w'"),
@@ -119,7 +119,7 @@ def test_tables_of_text(tmp_path: Path, sign: str, name: str | None) -> None:
         ("p1_z,p1_y,p1_x", "column 1 is 'z', not 'x'"),
     ],
 )
-def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: str, said: str) -> None:
+def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: str, message: str) -> None:
     form = ImportSettings.model_validate({"axes": "TC", "fps": "2"})
     # The order of columns is unknown if they have no names or names that differ between videos.
     for name, names in {"a": None, "b": "x,y,z", "c": "when, x,y,z", "d": header, "e": "p,q,r"}.items():
@@ -134,16 +134,16 @@ def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: st
     with pytest.raises(RgwotError) as caught:
         check_stores(map(open_store, stores))
     expected = f"expected the columns of {tmp_path / 'b.zarr'} in the same order; correct the table"
-    assert str(caught.value) == f"{tmp_path / 'd.zarr'}: {said}; {expected}"
+    assert str(caught.value) == f"{tmp_path / 'd.zarr'}: {message}; {expected}"
     # An index refuses another number of columns by the number alone.
     if header.count(",") == 2:
         write_index(stores, tmp_path / "index.csv")
-        with pytest.raises(RgwotError, match=f"d.zarr: {said}; expected the columns of"):
+        with pytest.raises(RgwotError, match=f"d.zarr: {message}; expected the columns of"):
             open_stores(tmp_path / "index.csv", tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             "frame,f0\n0,1.5\n1,2.5\n",
@@ -155,11 +155,11 @@ def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: st
         ("1.5,2\n2.5,3,4\n", "line 2 has 3 cells, and the one before 2"),
     ],
 )
-def test_tables_that_hold_something_else(tmp_path: Path, text: str, said: str) -> None:
+def test_tables_that_hold_something_else(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(RgwotError, match="a.csv: ") as caught:
         run(tmp_path / "a.csv", "TC", duration_s=1)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "a.zarr").exists()
 
@@ -245,7 +245,7 @@ def test_times_of_their_own(tmp_path: Path, suffix: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("times", "told", "said"),
+    ("times", "told", "message"),
     [
         (TIMES[:-1], {}, "11 times and 12 features"),
         (TIMES[::-1], {}, "times: found 3 before 2.75; expected increasing, finite seconds, 0 or above"),
@@ -259,11 +259,11 @@ def test_times_of_their_own(tmp_path: Path, suffix: str) -> None:
         (TIMES / 2, {}, "features with times up to 1.50 s, but the video lasts 3.30 s"),
     ],
 )
-def test_times_that_do_not_fit(tmp_path: Path, times: np.ndarray, told: dict[str, int], said: str) -> None:
+def test_times_that_do_not_fit(tmp_path: Path, times: np.ndarray, told: dict[str, int], message: str) -> None:
     np.savez(tmp_path / "a.npz", feats=VECTORS, when=times)
     with pytest.raises(RgwotError) as caught:
         run(tmp_path / "a.npz", "TC", told.get("fps"), duration_s=3.3, times="when")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_clock_of_its_own_is_refused_without_a_video(tmp_path: Path) -> None:

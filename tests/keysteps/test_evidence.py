@@ -33,8 +33,8 @@ def videos(orders: list[list[int]], n: int, seed: int) -> list[np.ndarray]:
     ],
 )
 def test_what_one_of_nine_videos_does_differently_is_found(third: list[int], n: int, kinds: set) -> None:
-    found = discover(videos([USUAL, USUAL, third, *[USUAL] * 6], n, 0), fps=2, K=5)
-    told = found.deviations
+    result = discover(videos([USUAL, USUAL, third, *[USUAL] * 6], n, 0), fps=2, K=5)
+    told = result.deviations
     assert {(row.video, row.kind, row.key_step) for row in told.itertuples()} == {("2", *kind) for kind in kinds}
     assert (told["sureness"] >= 0.5).all()
 

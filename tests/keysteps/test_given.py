@@ -73,7 +73,7 @@ def test_marks_near_one_sample_get_a_sample_each() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ([(10.5, 10.5, 1)], "a mark at 10.5 s of a video of 10 s"),
         ([(-1.0, -1.0, 1)], "a mark at -1 s of a video of 10 s"),
@@ -83,13 +83,13 @@ def test_marks_near_one_sample_get_a_sample_each() -> None:
     ],
 )
 def test_marks_that_contradict_are_refused_in_one_line(
-    rows: list[tuple[float, float, int]], said: str, caplog: pytest.LogCaptureFixture
+    rows: list[tuple[float, float, int]], message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with pytest.raises(RgwotError, match=f"^here: found {said}") as error:
+    with pytest.raises(RgwotError, match=f"^here: found {message}") as error:
         made(rows)
     assert "\n" not in str(error.value)
     made(rows, lenient=True)
-    assert f"here: found {said}" in caplog.text
+    assert f"here: found {message}" in caplog.text
 
 
 def annotated(rows: list[tuple[Any, ...]], silence: list[str] | None = None) -> pd.DataFrame:

@@ -192,8 +192,8 @@ def test_videos_may_be_joined_as_the_public_code_does() -> None:
     for joined in (False, True):
         block = {"unary": 1.0, "pairwise": 0.6, "joined": joined}
         settings = {"graphcut.m": 1.5, **{f"graphcut.{key}": value for key, value in block.items()}}
-        made = decode_by("graphcut", clusters, 2, settings, np.random.default_rng(0))
-        labels = predict_by("graphcut", made, 2, settings)(frames).labels
+        decoded = decode_by("graphcut", clusters, 2, settings, np.random.default_rng(0))
+        labels = predict_by("graphcut", decoded, 2, settings)(frames).labels
         found[joined] = labels == labels[0]
     np.testing.assert_array_equal(found[False], [True] * 5 + [False] + [True] * 4)
     assert found[True].all()

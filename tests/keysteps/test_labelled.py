@@ -99,9 +99,9 @@ def test_a_few_labelled_samples_are_enough_to_teach() -> None:
     own = [int(np.flatnonzero(looks[: T * 10] == step)[61]) for step in range(5)]
     given[own] = looks[own]
     frames = Frames(x, (T * 10,) * V, 2.0, given=given)
-    made = decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS)
-    assert (made.labels[own] == looks[own]).all()
-    assert (made.labels == looks).mean() > 0.9
+    decoded = decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS)
+    assert (decoded.labels[own] == looks[own]).all()
+    assert (decoded.labels == looks).mean() > 0.9
 
 
 def test_an_extra_key_step_is_one_that_nobody_annotated() -> None:
@@ -190,10 +190,10 @@ def test_a_result_with_background_labels_other_videos(arrays: Any) -> None:
     # The last step is background.
     known = {name: np.where(own == own.max(), 0, own) for name, own in labels.items()}
     *taught, other = videos
-    found = rgwot.discover(
+    result = rgwot.discover(
         {name: videos[name] for name in taught}, fps=2, labels={name: known[name] for name in taught[:3]}
     )
-    assert found.score({other: videos[other]}, {other: known[other]}) > 0.9
+    assert result.score({other: videos[other]}, {other: known[other]}) > 0.9
 
 
 def test_names_without_numbers_get_numbers_that_nobody_has(arrays: Any) -> None:
@@ -206,16 +206,16 @@ def test_names_without_numbers_get_numbers_that_nobody_has(arrays: Any) -> None:
         "take 3": segments(key_step=[1], label=["pour"]),
         "take 4": segments(label=["pour"]),
     }
-    made = rgwot.discover(videos, fps=2, labels=given)
-    assert made.names == {1: "pour", 4: "stir"}
-    firsts = {name: int(made.labels[name][0]) for name in given}
+    result = rgwot.discover(videos, fps=2, labels=given)
+    assert result.names == {1: "pour", 4: "stir"}
+    firsts = {name: int(result.labels[name][0]) for name in given}
     assert firsts == {"take 0": 4, "take 1": 1, "take 2": 2, "take 3": 1, "take 4": 1}
 
 
 def test_all_videos_labelled_give_the_labels(arrays: Any) -> None:
     videos, labels = arrays
-    made = rgwot.discover(videos, fps=2, labels=labels)
-    assert all((made.labels[name] == labels[name]).all() for name in videos)
+    result = rgwot.discover(videos, fps=2, labels=labels)
+    assert all((result.labels[name] == labels[name]).all() for name in videos)
 
 
 def test_what_nobody_labelled_is_found_where_all_videos_are_annotated(arrays: Any) -> None:
@@ -223,11 +223,11 @@ def test_what_nobody_labelled_is_found_where_all_videos_are_annotated(arrays: An
     said = {name: own.copy() for name, own in labels.items()}
     for own in said.values():
         own[:6] = own[-6:] = -1
-    made = rgwot.discover(videos, fps=2, labels=said)
+    result = rgwot.discover(videos, fps=2, labels=said)
     for name, own in said.items():
-        assert (made.labels[name] == own)[own > 0].all()
+        assert (result.labels[name] == own)[own > 0].all()
         # The ends have the key step that they continue, or are background (methods 5.10).
-        ends = made.labels[name][own < 0]
+        ends = result.labels[name][own < 0]
         assert set(ends.tolist()) <= {0, *labels[name][own < 0].tolist()}
         assert ends.any()
 
@@ -235,8 +235,8 @@ def test_what_nobody_labelled_is_found_where_all_videos_are_annotated(arrays: An
 def test_the_number_in_the_id_says_how_many_videos_teach(arrays: Any) -> None:
     videos, labels = arrays
     for decoder in ("labelled@n=2", "labelled@draw=suggested,n=2"):
-        made = rgwot.discover(videos, fps=2, decoder=decoder, labels=labels, K="gt")
-        assert (made.run.decoder, len(made.diagnostics["labelled"]["videos"])) == (decoder, 2)
+        result = rgwot.discover(videos, fps=2, decoder=decoder, labels=labels, K="gt")
+        assert (result.run.decoder, len(result.diagnostics["labelled"]["videos"])) == (decoder, 2)
     every = rgwot.discover(videos, fps=2, labels=labels)
     assert (every.run.decoder, len(every.diagnostics["labelled"]["videos"])) == ("labelled", V)
     as_many = rgwot.discover(videos, fps=2, decoder=f"labelled@n={V}", labels=labels)
@@ -327,7 +327,7 @@ def test_the_estimator_learns_from_a_few_labels(arrays: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "message"),
     [
         ({"take 9": np.ones(T, int)}, r"labels\['take 9'\]: no video of this name"),
         ({"take 1": np.ones(T + 1, int)}, r"labels\['take 1'\]: found 61 labels"),
@@ -350,8 +350,8 @@ def test_the_estimator_learns_from_a_few_labels(arrays: Any) -> None:
         ({"take 1": segments(label=["a"], start_s=["now"])}, "found the time .now., expected seconds"),
     ],
 )
-def test_labels_that_cannot_be_meant_are_refused_in_one_line(arrays: Any, labels: Any, said: str) -> None:
-    with pytest.raises(RgwotError, match=said) as error:
+def test_labels_that_cannot_be_meant_are_refused_in_one_line(arrays: Any, labels: Any, message: str) -> None:
+    with pytest.raises(RgwotError, match=message) as error:
         rgwot.discover(arrays[0], fps=2, labels=labels)
     assert "\n" not in str(error.value)
 
@@ -427,9 +427,9 @@ def test_a_mark_in_each_segment_is_worth_nearly_the_segments(videos: list[int]) 
     x, looks = task(noise=1.0)
     given = marked(looks, videos)
     frames = Frames(x, (T,) * V, 2.0, given=given, marked=given != UNKNOWN)
-    made = decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS)
-    assert (made.labels[given != UNKNOWN] == given[given != UNKNOWN]).all()
-    assert (made.labels == looks).mean() > 0.95
+    decoded = decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS)
+    assert (decoded.labels[given != UNKNOWN] == given[given != UNKNOWN]).all()
+    assert (decoded.labels == looks).mean() > 0.95
 
 
 def test_one_mark_of_every_step_in_the_whole_task_finds_them_all() -> None:
@@ -440,8 +440,8 @@ def test_one_mark_of_every_step_in_the_whole_task_finds_them_all() -> None:
         at = np.flatnonzero((looks == step) & (np.arange(len(looks)) // T == step))[6]
         given[at] = step
     frames = Frames(x, (T,) * V, 2.0, given=given, marked=given != UNKNOWN)
-    made = decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS)
-    assert (made.labels == looks).mean() > 0.9
+    decoded = decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS)
+    assert (decoded.labels == looks).mean() > 0.9
 
 
 def test_marks_reach_some_of_the_way_to_their_neighbours() -> None:
@@ -486,19 +486,21 @@ def test_decoding_again_with_what_was_kept_gives_the_same_and_aligns_only_new_pa
     kept = Kept()
     for videos, x_here, new in (([0, 1], x, 2 * V), ([0, 1, 2], x, V), ([1, 2], x, 0), ([1, 2], x + 1, 2 * V)):
         aligned.clear()
-        made = decode(videos, kept, x_here)
+        decoded = decode(videos, kept, x_here)
         assert sum(aligned) == new
         fresh = decode(videos, None, x_here)
-        np.testing.assert_array_equal(made.labels, fresh.labels)
-        np.testing.assert_array_equal(made.memberships, fresh.memberships)
+        np.testing.assert_array_equal(decoded.labels, fresh.labels)
+        np.testing.assert_array_equal(decoded.memberships, fresh.memberships)
 
 
 def test_learning_again_is_the_same_as_from_scratch(arrays: Any) -> None:
     videos, labels = arrays
     names = list(videos)
-    found = rgwot.discover(videos, fps=2, decoder="labelled@extra=1", labels={name: labels[name] for name in names[:2]})
+    result = rgwot.discover(
+        videos, fps=2, decoder="labelled@extra=1", labels={name: labels[name] for name in names[:2]}
+    )
     more = {name: labels[name] for name in names[:3]}
-    again = found.learn(more)
+    again = result.learn(more)
     fresh = rgwot.discover(videos, fps=2, decoder="labelled@extra=1", labels=more)
     pd.testing.assert_frame_equal(again.segments, fresh.segments)
     assert again.run == fresh.run

@@ -71,12 +71,12 @@ def test_it_is_a_warning_of_the_result(recordings: Any, tmp_path: Path) -> None:
     task, labels = recordings
     videos = {name: video.embedding for name, video in task.videos.items()}
     hidden = {name: np.where(labels[name] == K, -1, labels[name]) for name in ("v0", "v1", "v2")}
-    found = rgwot.discover(videos, fps=2, labels=hidden)
-    assert [text for text in found.warnings if "labelled@extra=1" in text]
-    assert found.diagnostics["uncovered"]["videos"] == ["v0", "v1", "v2"]
-    shown = procedure_lines(found.save(tmp_path))
+    result = rgwot.discover(videos, fps=2, labels=hidden)
+    assert [text for text in result.warnings if "labelled@extra=1" in text]
+    assert result.diagnostics["uncovered"]["videos"] == ["v0", "v1", "v2"]
+    shown = procedure_lines(result.save(tmp_path))
     assert [text for text in shown if text.startswith("Warning: 20% of the time between labels")]
-    more = found.learn(hidden, decoder="labelled@extra=1")
+    more = result.learn(hidden, decoder="labelled@extra=1")
     assert "uncovered" not in more.diagnostics
     # The new key step is the one that was hidden.
     assert np.mean([(more.labels[name] == K) == (labels[name] == K) for name in videos]) > 0.95
@@ -113,6 +113,6 @@ def test_much_background_is_no_reason_to_doubt_if_only_one_step_was_looked_for(r
         start_s = float(np.flatnonzero(labels[name] == K)[0]) / 2
         rows.append((name, start_s, start_s + EACH / 2, "pour"))
     table = pd.DataFrame(rows, columns=["video", "start_s", "end_s", "label"])
-    found = rgwot.discover(videos, fps=2, labels=table)
-    assert np.mean([(found.labels[name] == 1) == (labels[name] == K) for name in videos]) > 0.95
-    assert found.warnings == ()
+    result = rgwot.discover(videos, fps=2, labels=table)
+    assert np.mean([(result.labels[name] == 1) == (labels[name] == K) for name in videos]) > 0.95
+    assert result.warnings == ()

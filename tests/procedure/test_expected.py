@@ -27,8 +27,8 @@ LIST = ["wet", "soap", {"step": "scrub", "repeatable": True}, {"step": "nails", 
 def told(content: Any, videos: list[Recording], names: dict[int, str] | None = None) -> set[tuple[str, str, int]]:
     own = compare_with_own(parse_expected(content, "sop.yaml"), NAMES if names is None else names, videos)
     assert own is not None
-    assert all(one.against == "own" for one in own.deviations)
-    return {(one.video, one.kind, one.key_step) for one in own.deviations}
+    assert all(deviation.against == "own" for deviation in own.deviations)
+    return {(deviation.video, deviation.kind, deviation.key_step) for deviation in own.deviations}
 
 
 def test_a_list_is_a_chain_and_needs_pass_through_steps_that_nobody_does() -> None:

@@ -77,7 +77,7 @@ def test_the_order_joins_what_may_come_in_either_order_and_says_what_is_optional
 
 
 @pytest.mark.parametrize(
-    ("steps", "groups", "needs", "said"),
+    ("steps", "groups", "needs", "message"),
     [
         ((), (), (), "No key step was found: everything is background."),
         ((1,), (), (), "One key step was found: 1."),
@@ -89,11 +89,11 @@ def test_the_order_joins_what_may_come_in_either_order_and_says_what_is_optional
     ],
 )  # fmt: skip
 def test_orders_that_are_no_row(
-    steps: tuple[int, ...], groups: tuple[tuple[int, ...], ...], needs: tuple[int, ...], said: str
+    steps: tuple[int, ...], groups: tuple[tuple[int, ...], ...], needs: tuple[int, ...], message: str
 ) -> None:
     """The key steps ``needs`` come before the last one, and nothing needs the last."""
     edges = [*(edge(step, steps[-1]) for step in needs), *(edge(step, "END") for step in steps)]
-    assert order_sentence(procedure([node(step) for step in steps], edges, steps, groups=groups)) == said
+    assert order_sentence(procedure([node(step) for step in steps], edges, steps, groups=groups)) == message
 
 
 def test_what_to_doubt_is_one_sentence() -> None:
@@ -134,15 +134,15 @@ def test_deviations_are_cells_the_most_surprising_first_and_doubtful_ones_last()
 
 
 @pytest.mark.parametrize(
-    ("start_s", "end_s", "told"),
+    ("start_s", "end_s", "message"),
     [
         (10.0, 14.0, "due about 0:12"), (10.0, 10.0, "due about 0:10"), (10.0, 15.0, "due about 0:12"),
         (10.0, 15.1, "due between 0:10 and 0:15"), (0.0, 75.0, "due between 0:00 and 1:15"),
     ],
 )  # fmt: skip
-def test_a_missing_key_step_was_due_in_a_time(start_s: float, end_s: float, told: str) -> None:
+def test_a_missing_key_step_was_due_in_a_time(start_s: float, end_s: float, message: str) -> None:
     (row,) = deviation_facts([Deviation("a", "missing", 2, start_s, end_s, 3.0)], [])
-    assert row.time == told
+    assert row.time == message
 
 
 @pytest.mark.parametrize(

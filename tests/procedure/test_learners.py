@@ -31,8 +31,8 @@ def closed(pairs, n):
 
 @pytest.mark.parametrize("learner", ["intersection", "precedence", "robust"])
 def test_people_without_mistakes_give_the_graph_they_follow(learner):
-    found = learn(planted(NEEDS, 7, 40, 0, seed=3), learner=learner)
-    assert edges(found) == {("START", 1), *NEEDS, (7, "END")}
+    procedure = learn(planted(NEEDS, 7, 40, 0, seed=3), learner=learner)
+    assert edges(procedure) == {("START", 1), *NEEDS, (7, "END")}
 
 
 def test_the_trivial_learners_by_hand():
@@ -49,11 +49,11 @@ def test_videos_at_random_are_set_aside(seed):
     pairs = [(k, other) for layer, then in pairwise(layers) for k in layer for other in then]
     videos = planted(pairs, 12, 20, 6, seed)
     truth = closed(pairs, 12)
-    found = learn(videos)
-    weights = [video.weight for video in found.videos]
+    procedure = learn(videos)
+    weights = [video.weight for video in procedure.videos]
     assert min(weights[:14]) > 0.8
     assert max(weights[14:]) < 0.2
-    assert truth <= needs(found)
+    assert truth <= needs(procedure)
     # Intersection has next to nothing left of it.
     assert len(truth & needs(learn(videos, learner="intersection"))) < len(truth) / 3
 
@@ -196,9 +196,9 @@ def test_every_video_twice_changes_nothing(learner):
 
 def test_sixty_key_steps():
     fan = [(1 + step % 4, step) for step in range(5, 61)]
-    found = learn(planted(fan, 60, 25, 4, seed=9))
-    assert sorted(found.order) == list(range(1, 61))
-    assert any("searched for" in note for note in found.notes)
+    procedure = learn(planted(fan, 60, 25, 4, seed=9))
+    assert sorted(procedure.order) == list(range(1, 61))
+    assert any("searched for" in note for note in procedure.notes)
 
 
 def test_an_unknown_learner_and_an_unknown_setting():

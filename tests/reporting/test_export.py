@@ -477,7 +477,7 @@ def test_key_steps_of_one_name_are_one_and_a_dash_is_background() -> None:
     ]  # fmt: skip
     assert as_named(segments, {1: "stir"}).equals(segments)
     videos = videos_of(segments, names={1: "stir", 3: "stir", 2: "-"})
-    assert [[(one.start_s, one.end_s, one.label) for one in video.segments] for video in videos] == [
+    assert [[(segment.start_s, segment.end_s, segment.label) for segment in video.segments] for video in videos] == [
         [(0, 2, "stir"), (2, 3, "key step 4"), (4, 5, "stir")], [(0, 2, "stir")],
     ]  # fmt: skip
 

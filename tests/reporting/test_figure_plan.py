@@ -128,7 +128,7 @@ FIGURES = {{"mine": mine}}
 
 
 @pytest.mark.parametrize(
-    ("figure", "said"),
+    ("figure", "message"),
     [
         ("loss_terms(study, PROCEL, [UNTRAINED[0]])", "run 'Raw features .*: found method 'raw', expected"),
         ("solver_plans(study, PROCEL, RANDOM, [0.1])", "run 'Random labels': found method 'none', expected"),
@@ -143,12 +143,12 @@ FIGURES = {{"mine": mine}}
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: str, message: str
 ) -> None:
     written(tmp_path / "tables", HEAD.format(figure))
     monkeypatch.chdir(tmp_path)
     names = {"pc_assembly": "pc_assembly", "procel": "make_coffee"}
     facts = study(datasets={dataset: synthetic(dataset, (task,)) for dataset, task in names.items()})
-    with pytest.raises(RgwotError, match=said) as caught:
+    with pytest.raises(RgwotError, match=message) as caught:
         targets.figure(facts, "mine")
     assert "\n" not in str(caught.value)

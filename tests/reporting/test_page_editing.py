@@ -196,9 +196,9 @@ def test_edits_stay_in_the_browser_until_they_are_taken_back(open_page: Window, 
 
 
 def test_the_annotation_of_a_video_is_read_beside_it(browser: Browser, tmp_path: Path) -> None:
-    made = make_task(tmp_path / "made", annotated=False)
+    task = make_task(tmp_path / "made", annotated=False)
     window = browser.window()
-    window.open(made.page())
+    window.open(task.page())
     tab(window, "videos")
     window.run("byId('editing').open = true")
     see(window, 0)
@@ -213,7 +213,7 @@ def test_the_annotation_of_a_video_is_read_beside_it(browser: Browser, tmp_path:
     cut(window, at, 0.5)
     window.click_on("#edit-none")
     called = {0: "", one: HOSTILE, other: HOSTILE}
-    wanted = [(start, end, called.get(step, f"key step {step}")) for start, end, step in rows(window)]
+    expected = [(start, end, called.get(step, f"key step {step}")) for start, end, step in rows(window)]
     file = window.download('.card[data-video="0"] .save', tmp_path)
     assert file.name == "first.csv"
     # Read as the layout `folder` reads it.
@@ -224,8 +224,8 @@ def test_the_annotation_of_a_video_is_read_beside_it(browser: Browser, tmp_path:
     write_manifest("mine", "tea", root, "folder", {}, tmp_path / "m.csv", tmp_path / "a.csv", "fail")
     # All other time was annotated as background (`silence` is `throughout`).
     table = read_annotations(tmp_path / "a.csv", background=True).sort_values("start_s")
-    assert [tuple(row) for row in table[["start_s", "end_s", "name"]].to_numpy().tolist()] == wanted
-    assert (table["key_step"] == 0).tolist() == [name == "" for *_, name in wanted]
+    assert [tuple(row) for row in table[["start_s", "end_s", "name"]].to_numpy().tolist()] == expected
+    assert (table["key_step"] == 0).tolist() == [name == "" for *_, name in expected]
     assert table["start_s"].iloc[0] == 0
     assert table["end_s"].iloc[-1] == SECONDS
     told = window.get("byId('edit-status').textContent")
@@ -238,7 +238,7 @@ def test_the_annotation_of_a_video_is_read_beside_it(browser: Browser, tmp_path:
     text = window.get("annotationOf(0)")
     assert HOSTILE not in text
     assert [line.split(",")[2] for line in text.splitlines()[1:]] == [
-        "-" if name in ("", HOSTILE) else name for *_, name in wanted
+        "-" if name in ("", HOSTILE) else name for *_, name in expected
     ]
     assert window.errors == []
     window.run("localStorage.clear()")
@@ -250,9 +250,9 @@ def marks(window: Window, video: int) -> list[list[float]]:
 
 def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
     given = {"second": "start_s,end_s,label\n1,,stir\n2,3,-\n3.5,,-\n"}
-    made = make_task(tmp_path / "made", taught=1, given=given)
+    task = make_task(tmp_path / "made", taught=1, given=given)
     window = browser.window()
-    window.open(made.page())
+    window.open(task.page())
     tab(window, "videos")
     window.run("byId('editing').open = true")
     see(window, 1)
@@ -295,7 +295,7 @@ def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
     assert marks(window, 2) == [[time, time, other]]
     window.press(".")
     moved = marks(window, 2)
-    window.open(made.tree.results / "report/mine/tea.html")
+    window.open(task.tree.results / "report/mine/tea.html")
     tab(window, "videos")
     window.run("byId('editing').open = true")
     assert marks(window, 2) == moved
@@ -311,10 +311,10 @@ def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
     assert marks(window, 2) == moved
     # The downloaded file is read as marks.
     file = window.download('.card[data-video="2"] .save.marks', tmp_path)
-    root = made.root / "tea"
+    root = task.root / "tea"
     (root / "third.csv").write_bytes(file.read_bytes())
     (root / "second.csv").write_text(window.get("annotationOf(1, true)"), encoding="utf-8")
-    write_manifest("mine", "tea", made.root, "folder", {}, tmp_path / "m.csv", tmp_path / "a.csv", "fail")
+    write_manifest("mine", "tea", task.root, "folder", {}, tmp_path / "m.csv", tmp_path / "a.csv", "fail")
     table = read_annotations(tmp_path / "a.csv", background=True)
     read = {
         video: sorted(part.to_numpy().tolist())
@@ -329,9 +329,9 @@ def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
 
 
 def test_marks_beside_a_result_that_did_not_learn_from_them(browser: Browser, tmp_path: Path) -> None:
-    made = make_task(tmp_path, annotated=False, given={"second": "time_s,label\n1,stir\n"})
+    task = make_task(tmp_path, annotated=False, given={"second": "time_s,label\n1,stir\n"})
     window = browser.window()
-    window.open(made.page())
+    window.open(task.page())
     tab(window, "videos")
     window.run("byId('editing').open = true")
     see(window, 1)

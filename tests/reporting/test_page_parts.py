@@ -29,9 +29,9 @@ def samples(seed: int, length: int = 40, steps: int = 3) -> Samples:
 
 def test_typical_frames_are_the_nearest_to_the_mean_of_different_videos_first() -> None:
     videos = {f"v{seed}": samples(seed) for seed in range(4)}
-    found = typical_frames(videos)
-    assert sorted(found) == [1, 2, 3]
-    for step, frames in found.items():
+    frames_by_step = typical_frames(videos)
+    assert sorted(frames_by_step) == [1, 2, 3]
+    for step, frames in frames_by_step.items():
         every = [(name, t, x) for name, v in videos.items() for x, t, k in zip(*v, strict=True) if k == step]
         mean = np.mean([x for _, _, x in every], axis=0)
         distances = {(name, t): float(np.linalg.norm(x - mean)) for name, t, x in every}
@@ -52,10 +52,10 @@ def test_typical_frames_are_the_nearest_to_the_mean_of_different_videos_first() 
             assert frame.distance == pytest.approx(distances[frame.video, frame.time_s])
     # The frames of a rare key step.
     one = Samples(np.eye(3), np.array([0.0, 0.5, 1.0]), np.array([1, 1, 2]))
-    found = typical_frames({"a": one})
+    frames_by_step = typical_frames({"a": one})
     # The two frames of key step 1 are less than `APART_S` apart, so only one is shown.
-    assert [frame.time_s for frame in found[1]] == [0.0]
-    assert [(frame.time_s, frame.distance) for frame in found[2]] == [(1.0, 0.0)]
+    assert [frame.time_s for frame in frames_by_step[1]] == [0.0]
+    assert [(frame.time_s, frame.distance) for frame in frames_by_step[2]] == [(1.0, 0.0)]
 
 
 def luminance(colour: str) -> float:

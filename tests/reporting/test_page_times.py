@@ -19,9 +19,9 @@ pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 
 @pytest.fixture(scope="module")
 def tea(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    made = make_task(tmp_path_factory.mktemp("times"), ("first", "second", "third", "fourth"))
-    made.page()
-    return made
+    task = make_task(tmp_path_factory.mktemp("times"), ("first", "second", "third", "fourth"))
+    task.page()
+    return task
 
 
 @pytest.fixture

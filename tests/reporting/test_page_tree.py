@@ -116,8 +116,8 @@ def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
     assert whole[1] == whole[2] != "100 %"
     assert "One fewer joins" in words
     window.run("byId('cut').value = '3'; byId('cut').dispatchEvent(new Event('input'))")
-    found = read_segments(window.download("#cut-download", tmp_path))
-    pd.testing.assert_frame_equal(found[list(SEGMENT_COLUMNS)], cut_segments(own, 3), check_dtype=False)
+    segments = read_segments(window.download("#cut-download", tmp_path))
+    pd.testing.assert_frame_equal(segments[list(SEGMENT_COLUMNS)], cut_segments(own, 3), check_dtype=False)
     assert window.get("document.documentElement.scrollWidth <= window.innerWidth")
     assert window.errors == []
     # Only the first seed of a method has a tree, and trivial results have no key steps to show; their tabs are hidden.

@@ -29,8 +29,8 @@ def frame(tmp_path_factory):
 
 
 def cell(frame, method, column, *key):
-    wanted = [method, *(key or ("macro_task", "with", "exact"))]
-    found = frame[(frame[["method", "protocol", "background", "label_rule"]] == wanted).all(axis=1)]
+    columns = [method, *(key or ("macro_task", "with", "exact"))]
+    found = frame[(frame[["method", "protocol", "background", "label_rule"]] == columns).all(axis=1)]
     assert len(found) == 1
     return found[column].iloc[0]
 
@@ -101,7 +101,7 @@ def test_missing_tasks_of_a_dataset_are_noted(table, tmp_path):
 def test_a_row_by_itself_is_that_of_the_table_and_reading_it_back_loses_nothing(table, frame, tmp_path):
     paths = all_scores(tmp_path)
     for row in table.rows:
-        own = [one for one in paths if one.name.startswith(f"{row.method}-{row.decoder}")]
+        own = [path for path in paths if path.name.startswith(f"{row.method}-{row.decoder}")]
         made = write_table(table, own, tmp_path / "rows" / f"{row.id}.csv", row.id)
         expected = frame[frame["method"] == row.id].reset_index(drop=True)
         pd.testing.assert_frame_equal(made, expected)

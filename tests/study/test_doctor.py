@@ -137,7 +137,7 @@ def copies(root: Path) -> None:
         put(root / path, (root / "tea/two.mp4").read_bytes())
 
 
-def grouped(table: str, told: list[str], group: str = "group") -> Case:
+def grouped(table: str, messages: list[str], group: str = "group") -> Case:
     names = {
         f"tea/{old}.{kind}": f"tea/{new}.{kind}"
         for old, new in zip(("one", "two"), "01", strict=True)
@@ -148,11 +148,13 @@ def grouped(table: str, told: list[str], group: str = "group") -> Case:
         renamed(names, root)
         (root / "tea/videos.csv").write_text(table)
 
-    return Case(told, change, {"group": group})
+    return Case(messages, change, {"group": group})
 
 
-def weights(backbone: str, name: str, told: str) -> Case:
-    return Case([f"error machine -: {told}"], entry={"settings": {"features": {"backbone": backbone, "weights": name}}})
+def weights(backbone: str, name: str, message: str) -> Case:
+    return Case(
+        [f"error machine -: {message}"], entry={"settings": {"features": {"backbone": backbone, "weights": name}}}
+    )
 
 
 LONELY = "note pairing -: 1 videos without annotation, taught by the annotated ones .* not scored, such as tea/"
@@ -392,12 +394,12 @@ def features(tmp_path: Path) -> Path:
     return root
 
 
-@pytest.mark.parametrize(("change", "imported", "told"), OF_FEATURES.values(), ids=OF_FEATURES)
+@pytest.mark.parametrize(("change", "imported", "messages"), OF_FEATURES.values(), ids=OF_FEATURES)
 def test_everything_that_is_wrong_with_features_is_told(
-    features: Path, change: Callable[[Path], object], imported: dict[str, Any], told: list[str]
+    features: Path, change: Callable[[Path], object], imported: dict[str, Any], messages: list[str]
 ) -> None:
     change(features)
-    compare(examine({**content(mine=alone(features, **imported)), "decode": {"K": 3}}, "mine"), told)
+    compare(examine({**content(mine=alone(features, **imported)), "decode": {"K": 3}}, "mine"), messages)
 
 
 def test_features_without_videos_are_in_order(features: Path) -> None:
@@ -442,12 +444,12 @@ def test_features_beside_videos_are_compared_with_them(tea: Path, features: Path
 
 
 def test_a_root_without_a_task_says_what_it_looks_like(tea: Path, features: Path) -> None:
-    for own, wanted in (
+    for own, expected in (
         (entry(tea / "tea"), "this looks like the folder of one task, tea"),
         (entry(features), "this looks like features only"),
         (alone(tea), "this looks like videos only"),
     ):
-        compare(examine(content(mine=own), "mine", quick=True), [f"error task -: {wanted}"])
+        compare(examine(content(mine=own), "mine", quick=True), [f"error task -: {expected}"])
 
 
 # Videos.
@@ -492,8 +494,8 @@ def check_outcomes(report: Report, kind: str, file_of: Callable[[str], str]) -> 
     """Compare the findings with the expected outcome of every fixture: nothing hides anything else."""
     for case in cases(kind):
         file = file_of(Path(case["path"]).stem)
-        errors = [one for one in report.findings if one.file == file and one.severity == "error"]
-        warnings = [one for one in report.findings if one.file == file and one.severity == "warning"]
+        errors = [finding for finding in report.findings if finding.file == file and finding.severity == "error"]
+        warnings = [finding for finding in report.findings if finding.file == file and finding.severity == "warning"]
         assert bool(errors) == (case["outcome"] == "error"), (file, errors)
         if case["outcome"] != "error":
             assert bool(warnings) == (case["outcome"] in ("ok_warn", "skip")), (file, warnings)
@@ -534,7 +536,7 @@ def test_every_malformed_file_of_crosstask(tmp_path: Path) -> None:
         put(tmp_path / "crosstask_release" / "annotations" / f"990001_{name}.csv", data)
     report = examine(content(mine=entry(tmp_path, "crosstask")), "mine", quick=True)
     check_outcomes(report, "ct", lambda name: f"crosstask_release/annotations/990001_{name}.csv")
-    (overlap,) = [one for one in report.findings if one.rule == "overlap"]
+    (overlap,) = [finding for finding in report.findings if finding.rule == "overlap"]
     assert (overlap.severity, "segments overlap" in overlap.message) == ("note", True)
 
 
@@ -564,11 +566,11 @@ def test_procel_faults_name_the_video(tmp_path: Path) -> None:
             put(tmp_path / task / f"{line.split(chr(9))[1]}.mp4", b"\x00")
     findings = examine(content(mine=entry(tmp_path, "procel")), "mine", quick=True).findings
     # A file shared by the videos of a task complains once.
-    assert sorted((one.task, one.rule) for one in findings if one.severity == "error") == [
+    assert sorted((finding.task, finding.rule) for finding in findings if finding.severity == "error") == [
         ("end_before_start", "time_order"), ("not_a_mat", "release"), ("one_row_too_many", "release"),
     ]  # fmt: skip
-    assert len([one for one in findings if (one.task, one.rule) == ("no_steps", "no_rows")]) == 1
-    assert all(one.where.startswith("video ") for one in findings if one.rule == "time_order")
+    assert len([finding for finding in findings if (finding.task, finding.rule) == ("no_steps", "no_rows")]) == 1
+    assert all(finding.where.startswith("video ") for finding in findings if finding.rule == "time_order")
 
 
 def test_registered_counts_and_steps(tmp_path: Path, clip: Path) -> None:
@@ -591,7 +593,7 @@ def test_a_registered_task_without_videos(tmp_path: Path, clip: Path) -> None:
     config = content(cmu_mmac=entry(tmp_path, "egoprocel"))
     report = examine(config, "cmu_mmac", quick=True)
     assert [video.task for video in report.videos].count("Eggs") == 2
-    missing = {one.task for one in report.findings if one.severity == "error"}
+    missing = {finding.task for finding in report.findings if finding.severity == "error"}
     assert missing == {"Brownie", "Sandwich", "Salad", "Pizza"}
     assert examine(config, "cmu_mmac", ["eggs"], quick=True).exit_code() == 0
 

@@ -27,7 +27,11 @@ def study(root: Path, units: dict[str, float], until: float = 600) -> list[str]:
         (root / f"tea/{name}.csv").write_text("\n".join(["start_s,end_s,label", *rows]), encoding="utf-8")
     entry: dict[str, Any] = {"layout": "features", "root": str(root), "imported": {"axes": "TC", "fps": 1}}
     report = examine({"datasets": {"own": entry}}, "own")
-    return [f"{one.rule}: {one.message}" for one in report.findings if one.severity == "warning" and one.rule == "unit"]
+    return [
+        f"{finding.rule}: {finding.message}"
+        for finding in report.findings
+        if finding.severity == "warning" and finding.rule == "unit"
+    ]
 
 
 def test_some_in_minutes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -75,7 +79,7 @@ def test_half_of_the_video_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "fps", "told"),
+    ("lines", "fps", "message"),
     [
         (100, "10", ""),
         (97, "10", ""),
@@ -83,11 +87,11 @@ def test_half_of_the_video_is_told() -> None:
         (300, "60", "300 lines fit 30 per second"),
     ],
 )  # fmt: skip
-def test_frame_labels_with_another_rate(tmp_path: Path, lines: int, fps: str, told: str) -> None:
+def test_frame_labels_with_another_rate(tmp_path: Path, lines: int, fps: str, message: str) -> None:
     path = tmp_path / "m3.txt"
     path.write_text("boil\n" * (lines // 2) + "background\n" * (lines - lines // 2), encoding="utf-8")
     read = read_annotation(path, ["m3"], Options(labels_fps=fps), VideoInfo(10.0, Fraction(10)))
-    assert [told in line for line in read.warnings] == [True] * bool(told)
+    assert [message in line for line in read.warnings] == [True] * bool(message)
     # Time after the last line is not scored.
     end = float(lines / Fraction(fps))
     assert read.labelled_s == (end if end < 10 else None)

@@ -106,7 +106,7 @@ def _run(
     words: Sequence[str],
     python: str | None,
     folder: str,
-    said: str,
+    message: str,
     environment: Mapping[str, str],
     plans: Sequence[Sequence[str]],
 ) -> None:
@@ -117,25 +117,25 @@ def _run(
     os.setsid()
     os.chdir(folder)
     os.environ |= {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", **environment}
-    _write_to(said)
+    _write_to(message)
     if python is None:
         os.execvp(words[0], words)
     sys.executable = python
     from snakemake.cli import main
 
     if plans:
-        _plan_in_forks(plans, said)
+        _plan_in_forks(plans, message)
     sys.argv = ["snakemake", *words]
     main()
 
 
-def _write_to(said: str) -> None:
-    file = os.open(said, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+def _write_to(message: str) -> None:
+    file = os.open(message, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     for stream in (1, 2):
         os.dup2(file, stream)
 
 
-def _plan_in_forks(plans: Sequence[Sequence[str]], said: str) -> None:
+def _plan_in_forks(plans: Sequence[Sequence[str]], message: str) -> None:
     """Let Snakemake, once it has read the workflow, fork for every plan; texts and exit codes go to files."""
     from snakemake.workflow import Workflow
 
@@ -146,11 +146,11 @@ def _plan_in_forks(plans: Sequence[Sequence[str]], said: str) -> None:
         for number, targets in enumerate(plans):
             plan = os.fork()
             if plan == 0:
-                _write_to(f"{said}.{number}")
+                _write_to(f"{message}.{number}")
                 workflow.dag_settings = replace(workflow.dag_settings, targets=frozenset(targets))
                 return bool(execute(workflow, *given, **options))
             codes.append(os.waitstatus_to_exitcode(os.waitpid(plan, 0)[1]))
-        Path(f"{said}.codes").write_text(json.dumps(codes), encoding="utf-8")
+        Path(f"{message}.codes").write_text(json.dumps(codes), encoding="utf-8")
         os._exit(0)
 
     Workflow.execute = forks

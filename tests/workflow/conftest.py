@@ -29,8 +29,8 @@ def egoprocel(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     checkout.keep_rows("egoprocel", EGOPROCEL_ROWS, EGOPROCEL_TASKS)
     grow(checkout.path / "egoprocel", "egoprocel", tasks=tasks, n_videos=2, cameras=5)
     read = [f"results/manifest/{name}/{task}.csv" for name, theirs in READ_ONLY.items() for task in theirs]
-    made = checkout.snakemake("results/tables/egoprocel.csv", *read)
-    assert made.returncode == 0, made.text[-4000:]
+    output = checkout.snakemake("results/tables/egoprocel.csv", *read)
+    assert output.returncode == 0, output.text[-4000:]
     return checkout
 
 

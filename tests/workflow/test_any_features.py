@@ -70,8 +70,8 @@ def write(root: Path) -> None:
 @pytest.mark.long
 def test_every_form_goes_from_files_to_scores_and_pages(fresh: Checkout) -> None:
     write(fresh.path)
-    made = fresh.snakemake(TABLE, *SCORES, PAGE, more=["more.yaml"])
-    assert made.returncode == 0, made.text[-4000:]
+    output = fresh.snakemake(TABLE, *SCORES, PAGE, more=["more.yaml"])
+    assert output.returncode == 0, output.text[-4000:]
     for target in SCORES:
         assert len(pd.read_csv(fresh.path / target)) > 0
     table = pd.read_csv(fresh.path / TABLE)

@@ -40,8 +40,8 @@ def test_both_end_in_the_feature_index(fresh: Checkout, configured: Callable[[st
     targets = [f"results/features/{dataset}/tea/index.csv" for dataset in ("mine", "stored")]
     # A network runs only for the frames, and an entry without the block is extracted as ever.
     assert fresh.plan(*targets, more=[more]).jobs == {"import_features": 1, "extract": 1, "index": 2}
-    made = fresh.snakemake(*targets, more=[more])
-    assert made.returncode == 0, made.text
+    output = fresh.snakemake(*targets, more=[more])
+    assert output.returncode == 0, output.text
     for target, frames in zip(targets, (6, 4), strict=True):
         index = pd.read_csv(fresh.path / target)
         assert (index.video.tolist(), index.frames.tolist()) == (["a%20b", "c"], [frames, frames])
@@ -88,8 +88,8 @@ def test_features_of_another_study_are_taken_only_if_they_fit(
     assert said.mistake.startswith(f"{refused}it has 2 videos, expected 1; 'c' is in one only")
     folder.unlink()
     shutil.copytree(shared, folder, ignore=shutil.ignore_patterns("*index*"))
-    made = fresh.snakemake(target, more=[configured(CONFIGURATION)])
-    assert made.returncode == 0, made.text
+    output = fresh.snakemake(target, more=[configured(CONFIGURATION)])
+    assert output.returncode == 0, output.text
     log = (fresh.path / "results/logs/import_features/mine/tea/0.log").read_text(encoding="utf-8")
     assert "a%20b.zarr: kept, because it was made from this file" in log
 

@@ -47,8 +47,8 @@ def test_labels_teach_and_the_others_are_scored(fresh: Checkout, configured: Cal
     decoder = "labelled@n=2"
     scores = f"results/scores/whitened/{decoder}/{PLACE}.csv"
     taught = f"results/keysteps/whitened/labelled/{PLACE}/segments.csv"
-    made = fresh.snakemake(scores, taught, more=more)
-    assert made.returncode == 0, made.text
+    output = fresh.snakemake(scores, taught, more=more)
+    assert output.returncode == 0, output.text
     table = pd.read_csv(fresh.path / scores)
     assert set(table["protocol"]) == {"macro_task", "strict_task"}
     assert set(table.query("metric == 'n_videos'")["value"]) == {2}
@@ -92,8 +92,8 @@ def test_a_page_begins_with_what_the_annotated_videos_taught(fresh: Checkout, co
     assert planned.jobs["decode"] == 2, planned.text
     # The result that learned from all of them is not scored.
     assert planned.jobs["evaluate"] == 1
-    made = fresh.snakemake(page, more=more)
-    assert made.returncode == 0, made.text
+    output = fresh.snakemake(page, more=more)
+    assert output.returncode == 0, output.text
     text = (fresh.path / page).read_text(encoding="utf-8")
     data = json.loads(text.split('<script type="application/json" id="data">')[1].split("</script")[0])
     assert [facts["given"] for facts in data["runs"]] == [["r0", "r1"], []]

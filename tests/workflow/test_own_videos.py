@@ -45,8 +45,8 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     for name in ("fail", "skip"):
         text = f"on_bad_video: {name}\ndatasets: {{mine: {{layout: folder, root: videos}}}}\n"
         (checkout.path / f"{name}.yaml").write_text(text, encoding="utf-8")
-    made = checkout.snakemake(SEGMENTS, MANIFEST, more=["fail.yaml"])
-    assert made.returncode == 0, made.text[-4000:]
+    output = checkout.snakemake(SEGMENTS, MANIFEST, more=["fail.yaml"])
+    assert output.returncode == 0, output.text[-4000:]
     return checkout
 
 
@@ -76,8 +76,8 @@ def test_key_steps_without_any_annotation(own: Checkout) -> None:
 
 def test_plots_without_any_annotation(own: Checkout) -> None:
     figure = "results/figures/segments/mine/tea/seed0"
-    made = own.snakemake(f"{figure}.pdf", more=["fail.yaml"])
-    assert made.returncode == 0, made.text[-4000:]
+    output = own.snakemake(f"{figure}.pdf", more=["fail.yaml"])
+    assert output.returncode == 0, output.text[-4000:]
     for suffix in (".pdf", ".png"):
         assert (own.path / f"{figure}{suffix}").stat().st_size > 0
 
@@ -89,12 +89,12 @@ def test_the_first_answer_needs_no_training_and_training_adds_to_its_page(own: C
     (own.path / "first.yaml").write_text(text, encoding="utf-8")
     models = own.path / "results/models"
     before = {path: path.stat().st_mtime_ns for path in models.rglob("*.pt")}
-    made = own.snakemake("first", more=["first.yaml"])
-    assert made.returncode == 0, made.text[-4000:]
+    output = own.snakemake("first", more=["first.yaml"])
+    assert output.returncode == 0, output.text[-4000:]
     assert {path: path.stat().st_mtime_ns for path in models.rglob("*.pt")} == before
     folder = own.path / "results/keysteps/whitened/meanfield/mine/tea/seed0"
     assert {row["video"] for row in read(folder / "order.csv")} == {row["video"] for row in read(own.path / MANIFEST)}
-    assert f"The page: {own.path.absolute()}/results/report/mine/tea.html" in made.text
+    assert f"The page: {own.path.absolute()}/results/report/mine/tea.html" in output.text
     assert 'href="mine/tea.html"' in (own.path / "results/report/index.html").read_text(encoding="utf-8")
     page = (own.path / "results/report/mine/tea.html").read_text(encoding="utf-8")
     # Existing models are not trained again.
@@ -170,8 +170,8 @@ def test_broken_video_fails_or_is_skipped(own: Checkout) -> None:
         assert "broken.mp4" in own.snakemake(target, more=["fail.yaml"]).mistake
 
     first = "results/keysteps/whitened/meanfield/mine/tea/seed0/segments.csv"
-    made = own.snakemake(first, MANIFEST, more=["skip.yaml"])
-    assert made.returncode == 0, made.text[-4000:]
+    output = own.snakemake(first, MANIFEST, more=["skip.yaml"])
+    assert output.returncode == 0, output.text[-4000:]
     rows = {row["video"]: row for row in read(own.path / MANIFEST)}
     index = {row["video"]: row for row in read(own.path / INDEX)}
     assert rows["broken"]["status"] == index["broken"]["status"] == "skipped"

@@ -164,8 +164,8 @@ def test_the_page_and_the_default_target_train_nothing_unless_they_are_told_to(o
             *FIRST, *(("none/one_label", "none/uniform", "none/random") if annotated else ())
         }  # fmt: skip
         tables = ("segments.csv", "order.csv", "procedures.csv", "procedure.json", "deviations.csv")
-        wanted = [f"results/keysteps/{one}/mine/tea/seed3/{table}" for one in FIRST for table in tables]
-        assert pages.key_step_tables(study) == wanted
+        expected = [f"results/keysteps/{one}/mine/tea/seed3/{table}" for one in FIRST for table in tables]
+        assert pages.key_step_tables(study) == expected
     study = own(True, methods=["raw/kmeans", "rgwot/graphcut"])
     assert "results/models/rgwot/mine/tea/seed4/history.csv" in pages.page_files(Task(study, "mine", "tea"))
     assert "results/keysteps/rgwot/graphcut/mine/tea/seed3/order.csv" in pages.key_step_tables(study)

@@ -47,19 +47,19 @@ def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
 @pytest.mark.parametrize("name", LEARNED)
 def test_steps_in_any_order_are_found_together_and_in_new_videos(name: str) -> None:
     frames, truth = task(noise=0.1 if name == "hvq" else 0.5)
-    made = decode_by(name, frames, 4, {}, np.random.default_rng(name == "hvq"))
-    assert same_partition(truth, made.labels)
-    facts = made.facts[name]
+    decoded = decode_by(name, frames, 4, {}, np.random.default_rng(name == "hvq"))
+    assert same_partition(truth, decoded.labels)
+    facts = decoded.facts[name]
     # The alignment loss may rise: its plans sharpen with the embedding.
     assert name == "vasot" or facts.loss_last < facts.loss_first
-    predict = predict_by(name, made, 4, {})
+    predict = predict_by(name, decoded, 4, {})
     swapped = Frames(np.concatenate([frames.x[96:144], frames.x[:48]]), (48, 48), 2.0)
-    np.testing.assert_array_equal(predict(swapped).labels, np.r_[made.labels[96:144], made.labels[:48]])
+    np.testing.assert_array_equal(predict(swapped).labels, np.r_[decoded.labels[96:144], decoded.labels[:48]])
     if name in BOTH:
         assert facts.key_steps == 4
         assert sum(facts.shares) == pytest.approx(1)
         assert 0 <= facts.residual < 1
-        np.testing.assert_allclose(made.memberships.sum(axis=1), 1, atol=1e-9)
+        np.testing.assert_allclose(decoded.memberships.sum(axis=1), 1, atol=1e-9)
 
 
 def test_the_loss_is_the_cross_entropy_with_a_constant_plan() -> None:
@@ -286,14 +286,16 @@ def test_variants_are_data() -> None:
 def test_awkward_videos_are_labelled(name: str, K: int, x: np.ndarray) -> None:
     for lengths in ((len(x),), (len(x), len(x))):
         frames = Frames(np.tile(x, (len(lengths), 1)), lengths, 2.0)
-        made = decode_by(name, frames, K, quick(), np.random.default_rng(0))
-        assert 0 <= made.labels.min() <= made.labels.max() < K
-        assert all(math.isfinite(getattr(made.facts[name], key, 0)) for key in ("loss_first", "loss_last", "residual"))
+        decoded = decode_by(name, frames, K, quick(), np.random.default_rng(0))
+        assert 0 <= decoded.labels.min() <= decoded.labels.max() < K
+        assert all(
+            math.isfinite(getattr(decoded.facts[name], key, 0)) for key in ("loss_first", "loss_last", "residual")
+        )
         if name in BOTH:
-            assert np.isfinite(made.memberships).all()
-            assert made.memberships.shape == (len(frames.x), K)
-            assert (x != x[0]).any() or set(made.labels.tolist()) == {0}
-        predict = predict_by(name, made, K, quick())
+            assert np.isfinite(decoded.memberships).all()
+            assert decoded.memberships.shape == (len(frames.x), K)
+            assert (x != x[0]).any() or set(decoded.labels.tolist()) == {0}
+        predict = predict_by(name, decoded, K, quick())
         assert set(predict(Frames(np.ones((2, 4)), (1, 1), 2.0)).labels.tolist()) <= set(range(K))
 
 

@@ -113,7 +113,7 @@ def test_against_loops(components: int, delta: float, tau: float, fits: list[Mix
             )
         assert loss[p].item() == pytest.approx(expected, rel=1e-9)
     # Both sides were drawn, and all of the 12 and 15 frames are anchors.
-    assert {bool(side) for one in draws for side in one.before} == {False, True}
+    assert {bool(side) for draw in draws for side in draw.before} == {False, True}
     assert draws[0].anchors.tolist() == [list(range(12))] * 2
 
 

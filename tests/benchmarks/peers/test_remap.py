@@ -186,9 +186,9 @@ def test_a_batch_is_its_problems_one_by_one() -> None:
     whole = solve_partial(cost, **{**SETTINGS, "tolerance": 1e-6})
     assert len(set(whole.iterations.tolist())) > 1
     for b in range(4):
-        one = solve_partial(cost[b : b + 1], **{**SETTINGS, "tolerance": 1e-6})
-        np.testing.assert_allclose(one.plan[0], whole.plan[b], rtol=1e-10)
-        assert one.iterations.item() == whole.iterations[b].item()
+        solution = solve_partial(cost[b : b + 1], **{**SETTINGS, "tolerance": 1e-6})
+        np.testing.assert_allclose(solution.plan[0], whole.plan[b], rtol=1e-10)
+        assert solution.iterations.item() == whole.iterations[b].item()
 
 
 def test_descent_never_rises() -> None:
