@@ -71,7 +71,9 @@ def export_lerobot(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
 def _sparse(segments: Sequence[LabelledSegment], fps: Fraction, length: int) -> Columns:
     """Return the subtasks of an episode of ``length`` frames in SARM's columns; end frames are exclusive."""
-    frames = [(_frame(one.start_s, fps), min(_frame(one.end_s, fps), length), one.label) for one in segments]
+    frames = [
+        (_frame(segment.start_s, fps), min(_frame(segment.end_s, fps), length), segment.label) for segment in segments
+    ]
     frames = [span for span in frames if span[1] > span[0]]
     return {
         "sparse_subtask_names": [label for _, _, label in frames],

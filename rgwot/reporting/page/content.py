@@ -381,8 +381,8 @@ def sure_by_seeds(
     procedure, deviations = cast("tuple[Procedure, Sequence[Deviation]]", shown[place].procedure)
     if any(first.sureness is not None for first in deviations):
         return list(deviations)
-    own = [one for one in deviations if one.against == "own"]
-    deviations = [one for one in deviations if one.against != "own"]
+    own = [deviation for deviation in deviations if deviation.against == "own"]
+    deviations = [deviation for deviation in deviations if deviation.against != "own"]
     others = []
     for (first, other), both in seeds.items():
         if place in (first, other):

@@ -281,7 +281,7 @@ def _body(segments: pd.DataFrame, recordings: Sequence[Recording], videos: pd.Da
         other = {str(at): step for at, step in enumerate(shown) if step != rows["key_step"].iat[at]}
         if other:
             by_video[place[video]]["shows"] = other
-    orders = {one.video: first_order(one.events) for one in recordings if one.video in place}
+    orders = {recording.video: first_order(recording.events) for recording in recordings if recording.video in place}
     return {
         "segments": by_video,
         "orders": {place[video]: list(order) for video, order in orders.items()},
