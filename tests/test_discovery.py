@@ -74,11 +74,11 @@ def of_the_workflow(folder: Path, videos: dict[str, NDArray[Any]], method: str, 
         files["model"] = made["model"]
     embeddings = folder / "embeddings.zarr"
     run_script("embed", input=files, output=[embeddings], **how)
-    found = {name_of(file).split(".")[0]: folder / "keysteps" / name_of(file) for file in KEYSTEPS}
+    result = {name_of(file).split(".")[0]: folder / "keysteps" / name_of(file) for file in KEYSTEPS}
     run_script(
         "decode",
         input={"embeddings": embeddings, "annotations": []},
-        output=found,
+        output=result,
         params={"alone": False, "expected": []},
         **how,
     )
@@ -312,11 +312,11 @@ def test_an_estimator_has_the_manners_of_scikit_learn() -> None:
     assert repr(learner).startswith("ProcedureLearner(")
     with pytest.raises(NotFittedError):
         learner.predict(videos)
-    found = learner.fit_predict(videos)
+    actual = learner.fit_predict(videos)
     expected = rgwot.discover(videos, fps=FPS, settings=SMALL, seed=3)
     for name in videos:
-        np.testing.assert_array_equal(found[name], expected.labels[name])
-        np.testing.assert_array_equal(learner.predict(videos)[name], found[name])
+        np.testing.assert_array_equal(actual[name], expected.labels[name])
+        np.testing.assert_array_equal(learner.predict(videos)[name], actual[name])
     new = learner.predict(later)
     assert list(new) == list(later)
     again = pickle.loads(pickle.dumps(learner))
@@ -426,7 +426,7 @@ def test_importing_the_package_imports_nothing_else() -> None:
 
 
 @pytest.fixture(scope="module")
-def found() -> rgwot.Discovery:
+def result() -> rgwot.Discovery:
     rng = np.random.default_rng(0)
     looks = rng.normal(size=(3, 16))
     videos = {}
@@ -436,8 +436,8 @@ def found() -> rgwot.Discovery:
     return rgwot.discover(videos, fps=2, K=3, method="whitened", decoder="kmeans")
 
 
-def test_a_saved_result_is_one_of_the_workflow(found: rgwot.Discovery, tmp_path: Path) -> None:
-    named = dataclasses.replace(found, names={1: "cut"})
+def test_a_saved_result_is_one_of_the_workflow(result: rgwot.Discovery, tmp_path: Path) -> None:
+    named = dataclasses.replace(result, names={1: "cut"})
     folder = named.save(tmp_path / "results", "mine", "tea")
     assert folder == tmp_path / "results/keysteps/whitened/kmeans/mine/tea/seed0"
     assert read_segments(folder / "segments.csv")["video"].unique().tolist()[0] == "v%200"
@@ -445,45 +445,45 @@ def test_a_saved_result_is_one_of_the_workflow(found: rgwot.Discovery, tmp_path:
         done = CliRunner().invoke(cli, list(map(str, command)))
         assert done.exception is None, done.exception
         assert "cut" in done.output or command[0] == "export"
-    assert found.compare(folder).agreement.kappa == 1
+    assert result.compare(folder).agreement.kappa == 1
 
 
-def test_pictures_exports_and_comparisons(found: rgwot.Discovery, tmp_path: Path) -> None:
-    assert len(found.plot(videos=3).axes) == 3
+def test_pictures_exports_and_comparisons(result: rgwot.Discovery, tmp_path: Path) -> None:
+    assert len(result.plot(videos=3).axes) == 3
     with pytest.raises(RgwotError, match="videos: found 0, expected an integer ≥ 1"):
-        found.plot(videos=0)
+        result.plot(videos=0)
     for wrong in ("x.png", 2.0, True):
         with pytest.raises(
             RgwotError,
             match="videos: found .*, expected an integer ≥ 1 or a list of names; to save the figure, use plot",
         ):
-            found.plot(wrong)
-    assert found.plot(2)._suptitle.get_text().endswith(f", seed 0, 2 of {len(found.times)} videos")
-    assert found.plot(len(found.times))._suptitle.get_text().endswith(", seed 0")
-    named = dataclasses.replace(found, names={1: "cut", 2: "stir", 3: "pour"})
+            result.plot(wrong)
+    assert result.plot(2)._suptitle.get_text().endswith(f", seed 0, 2 of {len(result.times)} videos")
+    assert result.plot(len(result.times))._suptitle.get_text().endswith(", seed 0")
+    named = dataclasses.replace(result, names={1: "cut", 2: "stir", 3: "pour"})
     named.export("csv", tmp_path / "csv")
     coded = pd.read_csv(tmp_path / "csv/segments.csv")
     assert set(coded["name"]) == {"cut", "stir", "pour"}
     named.export("dot", tmp_path / "graph")
     assert "cut" in (tmp_path / "graph/procedure.dot").read_text()
     named.export("elan", tmp_path / "elan")
-    same = found.compare(tmp_path / "elan/v 3.eaf")
+    same = result.compare(tmp_path / "elan/v 3.eaf")
     assert (same.common, same.agreement.kappa, same.agreement.segments_f1) == (("v%203",), 1, 1)
     assert {same.names[number] for number in same.agreement.matched.values()} == {"cut", "stir", "pour"}
-    everyone = found.compare(tmp_path / "elan")
+    everyone = result.compare(tmp_path / "elan")
     assert (len(everyone.common), everyone.agreement.kappa) == (10, 1)
     assert repr(everyone) == "<Comparison: 10 videos, kappa 1.00, F1 of segments 100.0>"
     with pytest.raises(RgwotError, match="nowhere: no such file or folder"):
-        found.compare(tmp_path / "nowhere")
-    assert found.compare(found).agreement.adjusted_rand == 1
-    table = found.compare_groups({f"v {at}": "slow" if at >= 5 else "fast" for at in range(10)})
+        result.compare(tmp_path / "nowhere")
+    assert result.compare(result).agreement.adjusted_rand == 1
+    table = result.compare_groups({f"v {at}": "slow" if at >= 5 else "fast" for at in range(10)})
     starred = table[(table["star"] == "*") & (table["measure"] == "duration")]
     assert len(starred) == 1
     assert starred["mean_slow"].item() > starred["mean_fast"].item() + 3
     other = rgwot.discover([maps()["take 0"]], fps="5/2", method="raw", decoder="kmeans", K=3)
     assert "wrote segments.csv" in other.export("csv", tmp_path / "of a rate that is no whole number")
     with pytest.raises(RgwotError, match="found no common video"):
-        found.compare(other)
+        result.compare(other)
 
 
 def test_with_clusters_of_background_two_answers_are_compared_too() -> None:

@@ -122,8 +122,8 @@ def test_two_frames_with_norms_added_entry_by_entry_worked_out_by_hand() -> None
     released = Tcc(tau=1.0, lambda_v=0.0, distance="elementwise")
     neighbours = tcc.matches(x, y, released) @ y
     torch.testing.assert_close(neighbours[0, :, 0], torch.tensor([first, second], dtype=torch.float64))
-    found = tcc.cycle_error(neighbours, x, times, released).mean()
-    assert found.item() == pytest.approx(expected, rel=1e-12)
+    actual = tcc.cycle_error(neighbours, x, times, released).mean()
+    assert actual.item() == pytest.approx(expected, rel=1e-12)
 
 
 def entry_by_entry(u: Tensor, v: Tensor, tau: float) -> Tensor:

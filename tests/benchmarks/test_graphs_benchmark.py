@@ -24,7 +24,7 @@ def scores():
 
 
 @pytest.fixture(scope="module")
-def told():
+def evidence():
     return graphs.deviation_scores(NAMES).set_index(["learner", "what"])["f1"]
 
 
@@ -85,12 +85,12 @@ def test_where_half_of_the_videos_err_the_robust_learner_is_ahead_of_precedence(
     assert set(limits["n_videos"]) == {12}
 
 
-def test_deviations_without_labels(told):
-    assert told["robust", "steps"] >= 0.70
-    assert told["robust", "recordings"] >= 0.80
-    assert told["robust", "missing"] >= 0.97
-    assert told["true graph", "steps"] == pytest.approx(0.885, abs=5e-4)
-    assert told["true graph", "recordings"] == pytest.approx(0.867, abs=5e-4)
+def test_deviations_without_labels(evidence):
+    assert evidence["robust", "steps"] >= 0.70
+    assert evidence["robust", "recordings"] >= 0.80
+    assert evidence["robust", "missing"] >= 0.97
+    assert evidence["true graph", "steps"] == pytest.approx(0.885, abs=5e-4)
+    assert evidence["true graph", "recordings"] == pytest.approx(0.867, abs=5e-4)
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -101,7 +101,7 @@ def test_apply_tells_it_first(study: Study, results: object, tmp_path: Path) -> 
     told = apply_bundle(
         bundle, [black, study.videos["v3"], study.videos["v0"]], tmp_path / "out", ApplyOptions(device="cpu")
     )
-    unlike = {one.video: one.unlike for one in told}
+    unlike = {finding.video: finding.unlike for finding in told}
     assert unlike["black"].startswith("looks like none of the videos of the study (")
     assert (unlike["v3"], unlike["v0"]) == ("", "")
     facts = read_diagnostics(tmp_path / "out/diagnostics.json")

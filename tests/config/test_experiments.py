@@ -138,7 +138,7 @@ IDS = st.tuples(
 @given(IDS, IDS)
 @settings(deadline=None)
 def test_ids_with_one_path_mean_the_same_on_every_dataset(one, other):
-    found = []
+    actual = []
     for base, pairs in (one, other):
         keys = dict(pairs)
         alignment = keys.get("loss.alignment", FAMILIES[base].sets.get("loss.alignment", "gromov_wasserstein"))
@@ -150,8 +150,8 @@ def test_ids_with_one_path_mean_the_same_on_every_dataset(one, other):
         # The written value wins over the family's and the dataset's.
         expected = {key: value for key, value in {**FAMILIES[base].sets, **keys}.items() if key in meant[0]}
         assert all({key: settings[key] for key in expected} == expected for settings in meant)
-        found.append((canonical, meant))
-    assert found[0][0] != found[1][0] or found[0][1] == found[1][1]
+        actual.append((canonical, meant))
+    assert actual[0][0] != actual[1][0] or actual[0][1] == actual[1][1]
 
 
 @pytest.mark.parametrize(

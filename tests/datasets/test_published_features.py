@@ -124,14 +124,14 @@ def test_every_form_is_read_to_its_timelines(dataset: str, data: Path, tmp_path:
     for number, (name, one) in enumerate(takes.items()):
         times, labels, segments = expected(dataset, one)
         row = manifest[manifest["name"] == name].iloc[0]
-        found = annotated[annotated["video"] == row["video"]]
+        actual = annotated[annotated["video"] == row["video"]]
         # Steps are numbered within a task, in their order; all seven occur in it.
         shift = dataset == "desktop_assembly"
         steps = [step + shift for *_, step in segments]
-        assert found["key_step"].tolist() == steps
+        assert actual["key_step"].tolist() == steps
         longest = float(row["duration_s"])
-        assert np.allclose(found["start_s"], [start for start, *_ in segments])
-        assert np.allclose(found["end_s"], [min(end, longest) for _, end, _ in segments])
+        assert np.allclose(actual["start_s"], [start for start, *_ in segments])
+        assert np.allclose(actual["end_s"], [min(end, longest) for _, end, _ in segments])
         if number:
             continue
         place = root / row["path"]

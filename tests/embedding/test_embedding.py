@@ -76,11 +76,11 @@ def test_embeddings_are_the_model_applied_by_hand(
             stack = [maps[min(max(t + offset, 0), len(maps) - 1)] for offset in offsets]
             with torch.no_grad():
                 expected.append(encoder(torch.stack(stack)[None])[0])
-        found = made[video]
-        np.testing.assert_allclose(found.embedding, torch.stack(expected), atol=1e-5)
-        assert np.std(found.embedding, axis=0).max() > 1e-3
-        np.testing.assert_array_equal(found.time_s, np.arange(len(maps)) / FPS)
-        assert (found.duration_s, found.native_fps) == (len(maps) / FPS, 30000 / 1001)
+        actual = made[video]
+        np.testing.assert_allclose(actual.embedding, torch.stack(expected), atol=1e-5)
+        assert np.std(actual.embedding, axis=0).max() > 1e-3
+        np.testing.assert_array_equal(actual.time_s, np.arange(len(maps)) / FPS)
+        assert (actual.duration_s, actual.native_fps) == (len(maps) / FPS, 30000 / 1001)
 
 
 def test_raw_features_are_spatial_means_of_norm_one(task: Path, tmp_path: Path) -> None:

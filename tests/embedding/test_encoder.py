@@ -59,10 +59,10 @@ def test_convolution_equals_conv3d_in_value_and_gradients(
     x = stacks(4, c).requires_grad_()
     weighting = stacks(4, c, seed=1, features=outputs)
     expected = conv(x.permute(1, 4, 0, 2, 3)).permute(2, 0, 3, 4, 1)
-    found = convolve(x, conv.weight, conv.bias, dtype)
-    assert found.dtype == torch.float32
+    actual = convolve(x, conv.weight, conv.bias, dtype)
+    assert actual.dtype == torch.float32
     of = (x, conv.weight, conv.bias)
-    mine = [found, *torch.autograd.grad((found * weighting).sum(), of)]
+    mine = [actual, *torch.autograd.grad((actual * weighting).sum(), of)]
     theirs = [expected, *torch.autograd.grad((expected * weighting).sum(), of)]
     for ours, reference in zip(mine, theirs, strict=True):
         assert (ours - reference).norm() < error * reference.norm()

@@ -113,8 +113,8 @@ def test_features_are_standardised_within_their_video_only_where_that_is_asked_f
     times = torch.from_numpy(np.tile(np.arange(30, dtype=np.float32) / 30, 2))
     model = train_regressor(torch.from_numpy(np.concatenate(read)), times, chosen, 0)
     expected = model.embed(torch.from_numpy(read[1])).detach().numpy()
-    found = chosen(stores, 0)(stores[1]).embedding
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    actual = chosen(stores, 0)(stores[1]).embedding
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_only_the_drawn_videos_train(write_stores: Callable[..., list[FeatureStore]]) -> None:

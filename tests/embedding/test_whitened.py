@@ -133,14 +133,14 @@ def test_cells_are_means_of_pieces_of_the_map(tmp_path: Path) -> None:
         writer.finish(70, {"status": "ok", "reason": ""})
         store = open_store(tmp_path / f"{number}.zarr")
         np.testing.assert_allclose(cell_means(store, 1), spatial_means(store), atol=1e-6)
-        found = cell_means(store, 2)
+        actual = cell_means(store, 2)
         values = maps.astype(np.float64)
         if (h, w) == (5, 7):
             pieces = [values[:, :, y, x] for y in (slice(0, 2), slice(2, 5)) for x in (slice(0, 4), slice(4, 7))]
         else:
             pieces = [values[:, :, y : y + 1] for y in range(h)]
         expected = np.concatenate([piece.mean(axis=(2, 3)) for piece in pieces], axis=1)
-        np.testing.assert_allclose(found, expected, atol=1e-6)
+        np.testing.assert_allclose(actual, expected, atol=1e-6)
 
 
 def videos() -> dict[str, np.ndarray]:

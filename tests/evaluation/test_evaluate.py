@@ -161,8 +161,10 @@ def test_scores_are_those_of_labels_at_every_second_native_frame(files):
     for protocol in PROTOCOLS.values():
         for background in ("with", "without"):
             expected = score(protocol, truths, labels[protocol.scope], 2, 7, background)
-            found = [value(table, metric, protocol.name, background) for metric in ("precision", "recall", "f1", "iou")]
-            assert found == pytest.approx(expected[:4], abs=1e-12)
+            actual = [
+                value(table, metric, protocol.name, background) for metric in ("precision", "recall", "f1", "iou")
+            ]
+            assert actual == pytest.approx(expected[:4], abs=1e-12)
 
 
 def test_k_counts_empty_clusters(files):

@@ -119,7 +119,7 @@ def test_a_name_that_is_no_utf_8_is_told_as_before(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A checkout with two clips of somebody's own, their manifest and their features."""
     checkout = own_videos(Checkout.copied_to(tmp_path_factory.mktemp("sources") / "checkout"))
     for path in (checkout.path / "videos/tea").iterdir():
@@ -131,9 +131,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 
 @pytest.fixture
-def tree(made: Checkout, tmp_path: Path) -> Checkout:
+def tree(finished: Checkout, tmp_path: Path) -> Checkout:
     """A copy of it with all its time stamps."""
-    subprocess.run(["cp", "-a", made.path, tmp_path / "checkout"], check=True)
+    subprocess.run(["cp", "-a", finished.path, tmp_path / "checkout"], check=True)
     return Checkout(tmp_path / "checkout")
 
 

@@ -119,8 +119,8 @@ def test_any_printable_name_is_refused_by_the_doctor_or_right_to_the_end(tmp_pat
         if re.search("[{}]|<[a-z][a-z0-9_]*>", name)
         for suffix in (".mp4", ".csv")
     }
-    said = fresh.plan(*targets, more=["own.yaml"])
-    assert "which Snakemake would replace" in said.mistake if refused else said.returncode == 0
+    plan = fresh.plan(*targets, more=["own.yaml"])
+    assert "which Snakemake would replace" in plan.mistake if refused else plan.returncode == 0
     for path in refused:
         (root / path).unlink()
     assert fresh.plan(*targets, more=["own.yaml"]).jobs["manifest"] == 1

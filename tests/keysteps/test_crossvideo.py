@@ -53,9 +53,9 @@ def test_context_stays_in_its_video_and_time_comes_last() -> None:
 
 def test_own_and_others_are_weighed_by_logarithms() -> None:
     own, others = np.array([[0.8, 0.2]]), np.array([[0.1, 0.9]])
-    found = together(own, others, (1,))
+    actual = together(own, others, (1,))
     expected = own ** (1 - SAY) * others**SAY
-    np.testing.assert_allclose(found, expected / expected.sum())
+    np.testing.assert_allclose(actual, expected / expected.sum())
 
 
 def test_a_video_has_no_say_in_its_own_labels() -> None:

@@ -174,5 +174,5 @@ def test_the_procedure_is_learned_from_what_is_not_held_out(tmp_path: Path) -> N
     )
     procedure = read_procedure(tmp_path / "out/procedure.json")
     assert (procedure.learner, procedure.order) == ("chain", (1, 2, 3))
-    assert [one.video for one in procedure.videos] == ["b", "a"]
+    assert [video.video for video in procedure.videos] == ["b", "a"]
     assert read_deviations(tmp_path / "out/deviations.csv").empty

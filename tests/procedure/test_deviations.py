@@ -156,7 +156,7 @@ def test_where_key_steps_come_again_and_again_nothing_is_sure():
     assert steadiness(twice) == 1 / 2
     lacking = recording("new", 1, 2, 4, 1, 2, 4)
     told = with_sureness(deviations(twice, [lacking]), twice, [[lacking]])
-    assert [(one.kind, one.key_step, one.sureness) for one in told] == [("missing", 3, 1 / 2)]
+    assert [(finding.kind, finding.key_step, finding.sureness) for finding in told] == [("missing", 3, 1 / 2)]
 
 
 def test_added_and_repeated(usual):

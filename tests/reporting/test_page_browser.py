@@ -40,7 +40,7 @@ def test_the_policy_stops_what_the_page_does_not_bring(window: Window) -> None:
     assert len(window.errors) >= 3
 
 
-def test_a_click_plays_from_the_segment_and_escape_stops(made: Task, window: Window) -> None:
+def test_a_click_plays_from_the_segment_and_escape_stops(page_task: Task, window: Window) -> None:
     see(window, 2)
     start = window.get("segmentsOf(2, 0)[1][0]")
     window.click_on(segment(2, 1))
@@ -147,7 +147,7 @@ def test_everything_works_from_the_keyboard(window: Window) -> None:
 
 
 def test_names_go_round_from_the_page_to_a_file_and_back(
-    made: Task, page: Path, browser: Browser, tmp_path: Path
+    page_task: Task, page: Path, browser: Browser, tmp_path: Path
 ) -> None:
     window = browser.window()
     window.open(page)
@@ -172,12 +172,12 @@ def test_names_go_round_from_the_page_to_a_file_and_back(
     assert {run: dict(entry.names) for run, entry in names.items()} == {str(FIRST): {step: TYPED}}
     # The browser writes the segments as Python does.
     written = tmp_path / "by_python.yaml"
-    segments = read_segments(made.tree.at(paths.SEGMENTS, FIRST))
+    segments = read_segments(page_task.tree.at(paths.SEGMENTS, FIRST))
     written.write_text(names_text(str(FIRST), segments, {step: TYPED}), encoding="utf-8")
     assert names == read_names(written)
-    again = made.folder / "again" / "results" / "report" / "mine" / "page.html"
+    again = page_task.folder / "again" / "results" / "report" / "mine" / "page.html"
     # If the page is made again with the file, any browser shows the name, and so does the table.
-    write_page(made.tree, made.root, made.runs, again, downloaded)
+    write_page(page_task.tree, page_task.root, page_task.runs, again, downloaded)
     table = pd.read_csv(again.with_suffix(".csv"))
     first = table[(table["method"] == "rgwot") & (table["seed"] == 0)]
     assert all(

@@ -24,7 +24,7 @@ HOSTILE = 'stir, "slowly" – 搅拌'
 
 
 @pytest.fixture
-def open_page(made: Task, page: Path, browser: Browser) -> Window:
+def open_page(page_task: Task, page: Path, browser: Browser) -> Window:
     window = browser.window()
     window.open(page)
     window.run("localStorage.clear()")

@@ -64,11 +64,11 @@ def test_another_number_of_steps_than_annotated_is_told_once() -> None:
     assert _other_number([shown([1], K=7)], annotations.iloc[:0]) == []
 
 
-def test_scores_of_synthetic_clips_are_not_left_alone(made: Task) -> None:
-    page = made.folder / "clips.html"
+def test_scores_of_synthetic_clips_are_not_left_alone(page_task: Task) -> None:
+    page = page_task.folder / "clips.html"
     said = []
-    for root in (made.root, made.folder / "results/synthetic/mine"):
-        write_page(made.tree, root, made.runs, page)
+    for root in (page_task.root, page_task.folder / "results/synthetic/mine"):
+        write_page(page_task.tree, root, page_task.runs, page)
         said.append("Recordings of people score far lower" in str(embedded_data(page)["notices"]))
     assert said == [False, True]
 
@@ -111,9 +111,9 @@ def test_a_weight_of_time_that_was_chosen_has_its_evidence(choice: TimeChoice | 
     assert soundness(Diagnostics(K=7, choices=Choices(time=choice))).get("Weight of time") == cell
 
 
-def test_any_two_results_have_the_numbers_of_the_command(made: Task, page: Path) -> None:
+def test_any_two_results_have_the_numbers_of_the_command(page_task: Task, page: Path) -> None:
     found = {tuple(one["pair"]): one for one in embedded_data(page, "comparisons")}  # type: ignore[attr-defined]
-    answers = [read_answer(made.tree.keysteps(run)) for run in made.runs]
+    answers = [read_answer(page_task.tree.keysteps(run)) for run in page_task.runs]
     assert sorted(found) == list(itertools.combinations(range(len(answers)), 2))
     for (a, b), one in found.items():
         assert (one["videos"], one["alone"], one["seconds"]) == (3, 0, pytest.approx(18, abs=0.5))
@@ -128,11 +128,11 @@ def test_any_two_results_have_the_numbers_of_the_command(made: Task, page: Path)
             assert [len(own["split"]), len(own["merged"])] == [len(both.split), len(both.merged)]
 
 
-def test_the_page_repeats_the_warnings_and_compares_seeds(made: Task, page: Path) -> None:
+def test_the_page_repeats_the_warnings_and_compares_seeds(page_task: Task, page: Path) -> None:
     facts: Any = embedded_data(page)["runs"]
-    found = compare_pairs([read_answer(made.tree.keysteps(run)) for run in made.runs])
-    for one, run in enumerate(made.runs):
-        own = json.loads((made.tree.keysteps(run) / name_of(DIAGNOSTICS)).read_text()).get("warnings", [])
+    found = compare_pairs([read_answer(page_task.tree.keysteps(run)) for run in page_task.runs])
+    for one, run in enumerate(page_task.runs):
+        own = json.loads((page_task.tree.keysteps(run) / name_of(DIAGNOSTICS)).read_text()).get("warnings", [])
         # Runs 0 and 1, and 2 and 3, are seeds of one method, so another seed need not be guessed.
         guessed = "two answers compete: another seed"
         expected = [f"{line[0].upper()}{line[1:]}." for line in own if one > 3 or not line.startswith(guessed)]
@@ -150,12 +150,12 @@ def test_the_page_repeats_the_warnings_and_compares_seeds(made: Task, page: Path
 
 
 def test_of_many_results_too_seeds_that_differ_are_told(
-    made: Task, page: Path, monkeypatch: pytest.MonkeyPatch
+    page_task: Task, page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = [run["warnings"] for run in embedded_data(page)["runs"]]
     monkeypatch.setattr("rgwot.reporting.compare.MOST_RESULTS", 3)
-    many = made.folder / "many.html"
-    write_page(made.tree, made.root, made.runs, many)
+    many = page_task.folder / "many.html"
+    write_page(page_task.tree, page_task.root, page_task.runs, many)
     assert [run["warnings"] for run in embedded_data(many)["runs"]] == few
     assert any("Two answers compete: seed 1 gives" in warning for warning in few[2])
 
@@ -210,9 +210,9 @@ def test_what_cannot_be_compared_is_said_not_to_be(annotated: bool, taught: bool
     assert against_trivial(OURS, {}, annotated, taught) == [words]
 
 
-def test_the_leading_score_is_the_one_that_tables_lead_with(made: Task) -> None:
-    leading = leading_scores(made.tree, made.runs)
-    rows = {(row["method"], row["decoder"]): row for row in embedded_data(made.page())["scores"]["rows"]}
+def test_the_leading_score_is_the_one_that_tables_lead_with(page_task: Task) -> None:
+    leading = leading_scores(page_task.tree, page_task.runs)
+    rows = {(row["method"], row["decoder"]): row for row in embedded_data(page_task.page())["scores"]["rows"]}
     assert leading
     for run, score in leading.items():
         seeds = {seed["seed"]: seed["value"] for seed in rows[run.method, run.decoder]["seeds"]}

@@ -72,19 +72,19 @@ NUMBER = "e.textContent.charCodeAt(0) - 64"
 @pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
-    made: Task, page: Path, browser: Browser, tmp_path: Path, width: int
+    page_task: Task, page: Path, browser: Browser, tmp_path: Path, width: int
 ) -> None:
     window = browser.window(width)
     window.open(page)
     tab(window, "tree")
-    own = json.loads(made.tree.at(paths.VIEW, made.runs[0]).read_text(encoding="utf-8"))["tree"]
+    own = json.loads(page_task.tree.at(paths.VIEW, page_task.runs[0]).read_text(encoding="utf-8"))["tree"]
     n = len(own["leaves"])
     assert n > 4
     for K in range(1, n + 1):
         window.run(f"byId('cut').value = '{K}'; byId('cut').dispatchEvent(new Event('input'))")
         assert window.get("byId('cut-at').textContent") == str(K)
         expected = cut_segments(own, K)
-        for at, row in enumerate(pd.read_csv(made.tree.at(paths.MANIFEST), keep_default_na=False)["video"]):
+        for at, row in enumerate(pd.read_csv(page_task.tree.at(paths.MANIFEST), keep_default_na=False)["video"]):
             bar = f'#cut-bars .bar[data-video="{at}"] .seg'
             shown = window.get(f"[...document.querySelectorAll('{bar}')].map((e) => {NUMBER})")
             assert shown == expected[expected["video"] == row]["key_step"].tolist()
@@ -121,7 +121,7 @@ def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
     assert window.get("document.documentElement.scrollWidth <= window.innerWidth")
     assert window.errors == []
     # Only the first seed of a method has a tree, and trivial results have no key steps to show; their tabs are hidden.
-    for run, hidden in ((1, ["tree"]), (len(made.runs) - 1, ["procedure", "steps", "tree"])):
+    for run, hidden in ((1, ["tree"]), (len(page_task.runs) - 1, ["procedure", "steps", "tree"])):
         window.run(f"chooseRun({run})")
         tabs = window.get(
             "[...document.querySelectorAll('[role=tab]:not(.of-window)')].map((tab) => [tab.id, tab.hidden])"

@@ -71,7 +71,7 @@ def fabricated(table: Table, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
     """Every table of scores from made-up scores, written and read back."""
     folder = tmp_path_factory.mktemp("tables")
     frames = {}
@@ -96,8 +96,8 @@ def cell_of(name: str, line: dict[str, str]) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("name", SCORE_FILES)
-def test_every_number_is_in_its_cell_and_every_cell_has_its_number(made: dict[str, pd.DataFrame], name: str) -> None:
-    frame = made[name]
+def test_every_number_is_in_its_cell_and_every_cell_has_its_number(tables: dict[str, pd.DataFrame], name: str) -> None:
+    frame = tables[name]
     rows = frame[frame["kind"] == "reported"].set_index("method")
     assert rows.index.is_unique
     # Rows of other papers may stand beside those of this one.
@@ -131,8 +131,8 @@ def test_all_files_and_their_numbers_were_walked() -> None:
     assert sum(counted.values()) == 120 + 84 + 24 + 48 + 20 + 32 + 24 + 24 + 14 + 10 + 24 + 36 + 3
 
 
-def test_no_other_table_shows_reported_scores(made: dict[str, pd.DataFrame]) -> None:
-    with_reported = {name for name, frame in made.items() if (frame["kind"] == "reported").any()}
+def test_no_other_table_shows_reported_scores(tables: dict[str, pd.DataFrame]) -> None:
+    with_reported = {name for name, frame in tables.items() if (frame["kind"] == "reported").any()}
     assert with_reported == set(SCORE_FILES)
 
 

@@ -60,9 +60,11 @@ def test_a_folder_of_key_steps_is_read(tmp_path):
     procedure = learn(videos)
     folder = tmp_path / "results/keysteps/raw/kmeans/d/t/seed0"
     folder.mkdir(parents=True)
-    rows = [(one.video, "task", event.start_s, event.end_s, event.key_step) for one in videos for event in one.events]
+    rows = [
+        (video.video, "task", event.start_s, event.end_s, event.key_step) for video in videos for event in video.events
+    ]
     # The background at the end makes each video as long as it is.
-    rows += [(one.video, "task", one.events[-1].end_s, one.duration_s, 0) for one in videos]
+    rows += [(video.video, "task", video.events[-1].end_s, video.duration_s, 0) for video in videos]
     write_csv(pd.DataFrame(rows, columns=list(SEGMENT_COLUMNS)), folder / "segments.csv")
     for where, head in ((folder, ["Found by raw/kmeans/seed0."]), (tmp_path, [])):
         (folder / "segments.csv").rename(where / "segments.csv")
@@ -73,8 +75,10 @@ def test_a_folder_of_key_steps_is_read(tmp_path):
 def result(folder, videos):
     """Write a result of whole videos into a folder of key steps."""
     folder.mkdir(parents=True)
-    rows = [(one.video, "task", event.start_s, event.end_s, event.key_step) for one in videos for event in one.events]
-    rows += [(one.video, "task", one.events[-1].end_s, one.duration_s, 0) for one in videos]
+    rows = [
+        (video.video, "task", event.start_s, event.end_s, event.key_step) for video in videos for event in video.events
+    ]
+    rows += [(video.video, "task", video.events[-1].end_s, video.duration_s, 0) for video in videos]
     write_csv(pd.DataFrame(rows, columns=list(SEGMENT_COLUMNS)), folder / "segments.csv")
     procedure = learn(videos)
     write_procedure(folder, procedure, deviations(procedure, videos))

@@ -70,15 +70,15 @@ def save(path: Path, values: Any, **more: Any) -> None:
 
 def compare(report: Report, expected: list[str]) -> None:
     """Compare all findings with lines like ``error step tea/a.csv:3: REGULAR EXPRESSION``."""
-    found = [
+    actual = [
         (f"{one.severity} {one.rule} {one.file or '-'}{f':{one.line}' if one.line else ''}", one.message)
         for one in report.findings
     ]
-    left = list(found)
+    left = list(actual)
     for line in expected:
         head, _, text = line.partition(": ")
         match = next((one for one in left if one[0] == head and re.search(text, one[1])), None)
-        assert match is not None, (line, found)
+        assert match is not None, (line, actual)
         left.remove(match)
     assert not left
 

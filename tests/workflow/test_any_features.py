@@ -123,8 +123,8 @@ def test_a_missing_checkpoint_is_told_once_before_any_job(fresh: Checkout) -> No
     write(fresh.path)
     more = "datasets: {mine: {layout: folder, root: videos, settings: {features: {weights: gone.pth}}}}"
     (fresh.path / "gone.yaml").write_text(more)
-    said = fresh.plan("results/features/mine/tea/index.csv", more=["gone.yaml"])
-    assert said.mistake.startswith("rgwot: datasets.mine: features.weights: no file gone.pth; expected imagenet1k_v1")
+    plan = fresh.plan("results/features/mine/tea/index.csv", more=["gone.yaml"])
+    assert plan.mistake.startswith("rgwot: datasets.mine: features.weights: no file gone.pth; expected imagenet1k_v1")
 
 
 def test_a_root_that_holds_no_task_is_told(fresh: Checkout) -> None:

@@ -94,8 +94,8 @@ def test_a_dataset_is_the_mean_over_its_tasks(table: pd.DataFrame, scores: pd.Da
     assert len(expected) == len(names) * len(CELLS) * len(DATASETS) * 2
     for (method, decoder, *cell, dataset, metric), (mean, count) in expected.iterrows():
         assert count == N_TASKS[dataset]
-        found = measured.loc[(names[method, decoder], *cell), f"{dataset}_{metric}"]
-        assert found == pytest.approx(mean, abs=1e-12), (method, decoder, cell, dataset, metric)
+        actual = measured.loc[(names[method, decoder], *cell), f"{dataset}_{metric}"]
+        assert actual == pytest.approx(mean, abs=1e-12), (method, decoder, cell, dataset, metric)
     # One seed has no deviation.
     assert measured[[column for column in table if column.endswith("_sd")]].isna().all(axis=None)
     assert set(measured["n_runs"]) == {1}

@@ -67,8 +67,8 @@ def test_features_of_another_study_are_taken_only_if_they_fit(
     shutil.rmtree(fresh.path / ".snakemake")
     assert not fresh.plan(target, more=[configured(CONFIGURATION)]).jobs
     refused = f"rgwot: {folder.relative_to(fresh.path)}/index.0.csv: was not made by this study: "
-    said = fresh.plan(target, more=[configured(CONFIGURATION.replace("weights: other", "weights: third"))])
-    assert said.mistake == (
+    plan = fresh.plan(target, more=[configured(CONFIGURATION.replace("weights: other", "weights: third"))])
+    assert plan.mistake == (
         f"{refused}form.weights is 'other', expected 'third'; rm {folder.relative_to(fresh.path)}/index*, and run "
         "again, which keeps features that fit"
     )
@@ -78,14 +78,14 @@ def test_features_of_another_study_are_taken_only_if_they_fit(
     path = fresh.path / "features/tea/c.npy"
     np.save(path, np.load(path) + 1)
     os.utime(path, (1, 1))
-    said = fresh.plan(target, more=[configured(CONFIGURATION)])
-    assert said.mistake.startswith(
+    plan = fresh.plan(target, more=[configured(CONFIGURATION)])
+    assert plan.mistake.startswith(
         f"{refused}it is of another file than features/tea/c.npy; replace the link to {shared}"
     )
     for kind in ("videos", "features"):
         (fresh.path / f"{kind}/tea/c.{'mp4' if kind == 'videos' else 'npy'}").unlink()
-    said = fresh.plan(target, more=[configured(CONFIGURATION)])
-    assert said.mistake.startswith(f"{refused}it has 2 videos, expected 1; 'c' is in one only")
+    plan = fresh.plan(target, more=[configured(CONFIGURATION)])
+    assert plan.mistake.startswith(f"{refused}it has 2 videos, expected 1; 'c' is in one only")
     folder.unlink()
     shutil.copytree(shared, folder, ignore=shutil.ignore_patterns("*index*"))
     output = fresh.snakemake(target, more=[configured(CONFIGURATION)])
@@ -112,5 +112,5 @@ def test_an_import_that_failed_is_not_taken_for_up_to_date(fresh: Checkout, conf
 def test_a_missing_file_is_named_before_any_job_runs(fresh: Checkout, configured: Callable[[str], str]) -> None:
     write(fresh.path)
     (fresh.path / "features/tea/c.npy").unlink()
-    said = fresh.plan("results/features/mine/tea/index.csv", more=[configured(CONFIGURATION)])
-    assert said.mistake.startswith("rgwot: tea/c: no features; expected one file features/tea/c or features/c")
+    plan = fresh.plan("results/features/mine/tea/index.csv", more=[configured(CONFIGURATION)])
+    assert plan.mistake.startswith("rgwot: tea/c: no features; expected one file features/tea/c or features/c")

@@ -70,7 +70,7 @@ def test_key_steps_without_any_annotation(own: Checkout) -> None:
     assert sum(int(row["n_videos"]) for row in procedures) == 3
     assert {row["order"] for row in procedures} == {row["order"] for row in orders}
     procedure = read_procedure(own.path / ROOT / "procedure.json")
-    assert {one.video for one in procedure.videos} == {row["video"] for row in manifest}
+    assert {video.video for video in procedure.videos} == {row["video"] for row in manifest}
     assert {row["video"] for row in read(own.path / ROOT / "deviations.csv")} <= {row["video"] for row in manifest}
 
 

@@ -62,8 +62,8 @@ def test_one_table_of_every_entry_and_trainings_on_vectors(
         assert examined.exit_code == 0, examined.output
     scores = [f"results/scores/rgwot/graphcut/{task}/seed0.csv" for task in TRAINED]
     row = "results/tables/published_features/raw_kmeans.csv"
-    said = checkout.snakemake(row, *scores, more=[ENTRIES, few])
-    assert said.returncode == 0, said.text[-4000:]
+    output = checkout.snakemake(row, *scores, more=[ENTRIES, few])
+    assert output.returncode == 0, output.text[-4000:]
     table = pd.read_csv(Path(checkout.path / row))
     values = table[[f"{name}_f1" for name in read_file(checkout.path / ENTRIES)["datasets"]]]
     # The features show the steps, so that k-means finds most of them in every form. Steps last half a second here and

@@ -54,9 +54,9 @@ def test_a_task_of_each_is_read(checkout: Checkout) -> None:
             # Key steps are numbered by those that occur in the task.
             expected = [(round(s, 3), round(e, 3), occurring.index(step) + 1) for s, e, step in rows]
             read = segments[segments["video"] == own][["start_s", "end_s", "key_step"]]
-            found = list(read.itertuples(index=False, name=None))
-            assert sorted(found) == sorted(expected)
-            assert found == expected or dataset == "procel"
+            actual = list(read.itertuples(index=False, name=None))
+            assert sorted(actual) == sorted(expected)
+            assert actual == expected or dataset == "procel"
 
 
 @pytest.mark.long

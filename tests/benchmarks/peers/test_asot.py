@@ -191,8 +191,8 @@ def test_a_padded_video_is_one_of_256_frames_without_mass_after_its_own(shared: 
         batch.append((n, real, cost))
 
     def gradient(T: torch.Tensor, cost: torch.Tensor) -> torch.Tensor:
-        found = block.alpha * band @ (T.sum(1, keepdim=True) - T) + (1 - block.alpha) * cost
-        return found + block.epsilon * (T + 1e-12).log() + block.lambda_ * ((T.sum(0) * K).log() + 1)
+        actual = block.alpha * band @ (T.sum(1, keepdim=True) - T) + (1 - block.alpha) * cost
+        return actual + block.epsilon * (T + 1e-12).log() + block.lambda_ * ((T.sum(0) * K).log() + 1)
 
     plans = [real / n / K * torch.ones(N, K) for n, real, _ in batch]
     largest = [gradient(T, cost).max() for T, (_, _, cost) in zip(plans, batch, strict=True)]
@@ -207,8 +207,8 @@ def test_a_padded_video_is_one_of_256_frames_without_mass_after_its_own(shared: 
             T = real * T / T.sum(1, keepdim=True).clamp_min(1e-300) / n
         log_p = torch.log_softmax(f @ centres.T / TEMPERATURE, 1)
         expected.append(-(n * T[:n] * log_p).sum() / N)
-    found = torch.cat(segmentation_losses([f[None] for f in videos], centres, block, shared))
-    torch.testing.assert_close(found, torch.stack(expected), rtol=1e-6, atol=1e-9)
+    actual = torch.cat(segmentation_losses([f[None] for f in videos], centres, block, shared))
+    torch.testing.assert_close(actual, torch.stack(expected), rtol=1e-6, atol=1e-9)
     (plain,) = segmentation_losses([videos[0][None]], centres, Asot(r=0.05, capped=capped))
     assert not torch.isclose(plain[0] * lengths[0] / N, expected[0])
 
@@ -249,9 +249,9 @@ def test_the_alignment_is_the_25_passes_over_dense_matrices(column: str, pad: bo
     weights = ((n + 1) * T[1:, 1:])[:n, :m]
     log_p = torch.log(torch.softmax(x @ y.T / TEMPERATURE, 1) + 1e-11)
     expected = -(weights * log_p).sum() / N
-    found = align(x, y, block, column)
-    torch.testing.assert_close(found, expected)
-    for one, other in zip(torch.autograd.grad(found, (x, y)), torch.autograd.grad(expected, (x, y)), strict=True):
+    actual = align(x, y, block, column)
+    torch.testing.assert_close(actual, expected)
+    for one, other in zip(torch.autograd.grad(actual, (x, y)), torch.autograd.grad(expected, (x, y)), strict=True):
         torch.testing.assert_close(one, other)
 
 

@@ -289,10 +289,10 @@ def test_the_method_is_the_loss_of_its_plan(changes: dict[str, Any]) -> None:
     """Its gradient too: the plan is that of the detached embeddings."""
     batch = batch_of(12)
     batch.x.requires_grad_()
-    found = TrainedEncoder.of(nested({**FAMILIES["remap"].sets, **changes})).loss(batch)
+    actual = TrainedEncoder.of(nested({**FAMILIES["remap"].sets, **changes})).loss(batch)
     timed = {"x_positions": batch.x_times / 10, "y_positions": batch.y_times / 10}
     weights = align_frames_partially(batch.x.detach(), batch.y, **(timed if "ot.prior_time" in changes else {}))
     expected = remap_loss(batch.x, batch.y, weights, lambda_c=changes.get("partial.lambda_c", 1.0))
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
-    gradients = [torch.autograd.grad(loss.sum(), batch.x)[0] for loss in (found, expected)]
+    torch.testing.assert_close(actual, expected, rtol=1e-12, atol=0)
+    gradients = [torch.autograd.grad(loss.sum(), batch.x)[0] for loss in (actual, expected)]
     torch.testing.assert_close(*gradients)
