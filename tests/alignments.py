@@ -106,11 +106,11 @@ def check_keys(name: str) -> None:
 def check_pairs(name: str) -> None:
     """A batch is its pairs one by one."""
     batch = random_batch()
-    found = torch.stack(aligned(name, batch))
+    actual = torch.stack(aligned(name, batch))
     for p in range(3):
         tensors = (one.name for one in fields(batch) if isinstance(getattr(batch, one.name), Tensor))
         alone = replace(batch, **{key: getattr(batch, key)[p : p + 1] for key in tensors})
-        torch.testing.assert_close(torch.stack(aligned(name, alone))[:, 0], found[:, p], rtol=1e-6, atol=0)
+        torch.testing.assert_close(torch.stack(aligned(name, alone))[:, 0], actual[:, p], rtol=1e-6, atol=0)
 
 
 def check_precision(name: str) -> None:

@@ -109,9 +109,9 @@ def test_probe_counts_the_frames_of_a_file_that_states_no_rate(tmp_path: Path, r
     mp4 = write_video(tmp_path / "a.mp4", 130, fps, (32, 32))
     mkv = remux(mp4, tmp_path / "a.mkv")
     assert probe(mkv).fps == fps
-    found = probe(without_rate(mkv)).fps
+    actual = probe(without_rate(mkv)).fps
     # FFmpeg's own guess from millisecond stamps is off by up to 4 %.
-    assert found == fps if fps.denominator in (1, 1001) else float(found) == pytest.approx(float(fps), rel=2e-4)
+    assert actual == fps if fps.denominator in (1, 1001) else float(actual) == pytest.approx(float(fps), rel=2e-4)
 
 
 def test_probe_counts_as_far_as_a_damaged_file_goes(tmp_path: Path) -> None:

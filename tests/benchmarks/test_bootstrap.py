@@ -99,8 +99,8 @@ def test_a_claim_of_several_pairs_needs_all_of_them_and_falls_with_one() -> None
     values = {name: scores(mean, seed=at) for at, (name, mean) in enumerate(zip("abc", (0.5, 0.4, 0.3), strict=True))}
     chain = judge(values, [("a", "b"), ("b", "c")])
     assert chain.verdict == HOLDS
-    one = judge(values, [("a", "c"), ("b", "a")])
-    assert (one.verdict, one.of, one.over) == (FAILS, "b", "a")
+    verdict = judge(values, [("a", "c"), ("b", "a")])
+    assert (verdict.verdict, verdict.of, verdict.over) == (FAILS, "b", "a")
     # Intervals of several comparisons are wider, so that together they miss as rarely as one.
     alone, among = judge(values, [("a", "b")]), judge(values, [("a", "b"), ("a", "c"), ("b", "c")])
     same = judge(values, [("a", "b"), ("a", "b")])
@@ -116,15 +116,15 @@ def test_as_good_as_has_a_margin() -> None:
 
 def test_where_nothing_differs_nothing_is_told() -> None:
     values = {"with": scores(0.5), "without": scores(0.5)}
-    found = judge(values, [("with", "without")])
-    assert (found.effect, found.low, found.high, found.verdict) == (0, 0, 0, UNKNOWN)
+    verdict = judge(values, [("with", "without")])
+    assert (verdict.effect, verdict.low, verdict.high, verdict.verdict) == (0, 0, 0, UNKNOWN)
 
 
 def test_ratio_is_that_of_the_means() -> None:
     values = {"fast": [[10.0]] * 4, "slow": [[11.0]] * 4}
-    found = judge(values, [("fast", "slow")], margin=0.1, ratio=True)
-    assert found.effect == pytest.approx(10 / 11 - 1)
-    assert found.verdict == HOLDS
+    verdict = judge(values, [("fast", "slow")], margin=0.1, ratio=True)
+    assert verdict.effect == pytest.approx(10 / 11 - 1)
+    assert verdict.verdict == HOLDS
 
 
 def test_two_tasks_say_nothing() -> None:

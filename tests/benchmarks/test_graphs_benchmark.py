@@ -121,8 +121,8 @@ def test_orders_and_scores_of_an_answer_by_hand():
     orders = {name: [1, 2] for name in "abc"}
     truth = {("START", 1), (1, 2), (2, "END")}
     singles = {"a": [8, 9], "b": [9, 8], "c": [8]}
-    found = graphs._scored(recordings, {8: 1, 9: 2}, truth, orders, singles)
-    assert found == {
+    actual = graphs._scored(recordings, {8: 1, 9: 2}, truth, orders, singles)
+    assert actual == {
         "f1": 1.0,
         "f1_precedence": 1.0,
         "f1_chain": 1.0,

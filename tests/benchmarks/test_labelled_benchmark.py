@@ -63,8 +63,8 @@ def test_labels_of_given_videos_are_not_scored(seen: Seen, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("method", [name for name in TAUGHT if "HMM" not in name and "DTW" not in name])
 def test_two_videos_teach_an_easy_task(seen: Seen, method: str) -> None:
-    found = measure(seen, method, 2, 0)
-    assert found["f1"] > 85
+    statistics = measure(seen, method, 2, 0)
+    assert statistics["f1"] > 85
 
 
 @pytest.mark.parametrize("method", [name for name in TAUGHT if "HMM" in name or "DTW" in name])

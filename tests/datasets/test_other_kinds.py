@@ -87,8 +87,8 @@ def test_other_containers_are_read(tmp_path: Path, suffix: str, codec: str) -> N
     assert info.fps == 30
     times = np.arange(0, 2.8, 0.25)
     with FrameReader(name, times, 96) as frames:
-        found = [number(frame) for _, batch in frames for frame in batch]
-    assert found == [
+        actual = [number(frame) for _, batch in frames for frame in batch]
+    assert actual == [
         round(30 * time + 1e-6) if time * 30 % 1 == 0 else int(30 * time) for time in np.arange(0, 2.8, 0.25)
     ]
 

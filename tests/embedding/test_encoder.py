@@ -113,9 +113,9 @@ def test_pairs_in_one_batch_equal_pairs_one_by_one(mode: str) -> None:
     together, apart = (initialised(0, batch_norm=mode, **SMALL) for _ in range(2))
     x = clips(3 * 8, 2)
     masks = dropout_masks(np.random.default_rng(0), 24, (6, 7), 0.3)
-    found = together(x, pairs=3, masks=masks)
+    embeddings = together(x, pairs=3, masks=masks)
     parts = [apart(x[i : i + 8], masks=[mask[i : i + 8] for mask in masks]) for i in (0, 8, 16)]
-    torch.testing.assert_close(found, torch.cat(parts), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(embeddings, torch.cat(parts), atol=1e-5, rtol=1e-5)
     for (name, mine), theirs in zip(together.state_dict().items(), apart.state_dict().values(), strict=True):
         torch.testing.assert_close(mine, theirs, atol=1e-6, rtol=1e-5, msg=name)
 
@@ -126,9 +126,9 @@ def test_per_video_statistics_are_those_of_two_replicas() -> None:
     first, second = Textbook(encoder), Textbook(encoder)
     joint = initialised(0, batch_norm="joint", **SMALL)
     x = clips(8, 2) + torch.arange(8)[:, None, None, None, None].ge(4) * 2.0
-    found = encoder(x)
-    torch.testing.assert_close(found, torch.cat([first(x[:4]), second(x[4:])]), atol=1e-5, rtol=1e-5)
-    assert not torch.allclose(found, joint(x), atol=1e-2)
+    embeddings = encoder(x)
+    torch.testing.assert_close(embeddings, torch.cat([first(x[:4]), second(x[4:])]), atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(embeddings, joint(x), atol=1e-2)
     torch.testing.assert_close(encoder.bn1.running_mean, first.bn1.running_mean)
     torch.testing.assert_close(encoder.bn2.running_var, first.bn2.running_var)
 

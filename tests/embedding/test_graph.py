@@ -102,11 +102,11 @@ def settings(**graph: object) -> dict[str, object]:
 def test_clips_of_one_place_come_together_across_videos(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores(task())
     embed = fit_by("gpl", stores, settings(), seed=0)
-    found = [embed(store) for store in stores]
-    x = np.concatenate([one.embedding for one in found])
+    actual = [embed(store) for store in stores]
+    x = np.concatenate([one.embedding for one in actual])
     assert x.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, rtol=1e-5)
-    assert all(one.background is None for one in found)
+    assert all(one.background is None for one in actual)
     # Both samples of a clip are one.
     np.testing.assert_array_equal(x[::2], x[1::2])
     truth = np.concatenate([np.argmax(spatial_means(store)[:, :8], axis=1) for store in stores])
@@ -115,7 +115,7 @@ def test_clips_of_one_place_come_together_across_videos(write_stores: Callable[.
     assert cosines[same].mean() > cosines[~same].mean() + 0.3
     again = np.concatenate([fit_by("gpl", stores, settings(), seed=0)(store).embedding for store in stores])
     np.testing.assert_array_equal(again, x)
-    assert not np.array_equal(fit_by("gpl", stores, settings(), seed=1)(stores[0]).embedding, found[0].embedding)
+    assert not np.array_equal(fit_by("gpl", stores, settings(), seed=1)(stores[0]).embedding, actual[0].embedding)
 
 
 def test_a_video_held_out_is_put_beside_its_nearest_nodes(write_stores: Callable[..., list[FeatureStore]]) -> None:

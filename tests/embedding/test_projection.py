@@ -137,16 +137,16 @@ def test_scales_of_the_channels_of_vectors_change_nothing(
     scales = 2.0 ** np.array([9, -7, 0, 3, -2, 5])
     videos = [sensors(seed, 40 + seed) for seed in range(4)]
     chosen = settings(data__split="holdout" if held_out else "all", encoder__beside=beside)
-    found = []
+    actual = []
     for name, factor in (("as they are", 1.0), ("rescaled", scales)):
         index = write_vectors([x * factor for x in videos])
         train(index, index.parent, tmp_path / name, chosen, 0, device="cpu", held_out=held_out)
         embed(index, index.parent, tmp_path / name / "model.pt", tmp_path / f"{name}.zarr", device="cpu")
         made = read_embeddings(tmp_path / f"{name}.zarr").videos
-        found.append([made[f"v{number}"].embedding for number in range(4)])
-    for one, other in zip(*found, strict=True):
+        actual.append([made[f"v{number}"].embedding for number in range(4)])
+    for one, other in zip(*actual, strict=True):
         np.testing.assert_array_equal(one, other)
-    assert np.concatenate(found[0]).std(axis=0).max() > 0.01  # three steps of training, yet not a constant
+    assert np.concatenate(actual[0]).std(axis=0).max() > 0.01  # three steps of training, yet not a constant
 
 
 def test_vectors_can_still_be_given_as_they_are(

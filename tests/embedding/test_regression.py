@@ -48,7 +48,7 @@ def test_training_against_adam_by_hand() -> None:
     x = torch.randn(6, 5, generator=torch.Generator().manual_seed(1))
     times = torch.arange(6) / 6
     settings = Regression(E=2, epochs=32, lr=0.05, weight_decay=0.3, batch=4)
-    found = train_regressor(x, times, settings, seed=7)
+    regressor = train_regressor(x, times, settings, seed=7)
 
     model = TimeRegressor(5, 2, seed=7)
     shuffle = torch.Generator().manual_seed(7)
@@ -68,7 +68,7 @@ def test_training_against_adam_by_hand() -> None:
                     m.mul_(0.9).add_(0.1 * full)
                     v.mul_(0.999).add_(0.001 * full**2)
                     w -= rate * (m / (1 - 0.9**step)) / ((v / (1 - 0.999**step)).sqrt() + 1e-8)
-    for one, other in zip(found.parameters(), weights, strict=True):
+    for one, other in zip(regressor.parameters(), weights, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
 
 

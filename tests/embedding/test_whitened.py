@@ -26,10 +26,10 @@ def test_channels_are_standardised_and_constant_ones_are_nothing() -> None:
     # Constants that float16 rounds to one of two neighbours, and channels that are tiny beside the rest.
     flicker = np.where(np.arange(200) % 3 == 0, 1.0, 1.0 + 2.0**-10)
     noise = 1e-7 * np.random.default_rng(1).normal(size=200)
-    found = standardise(np.column_stack([x, np.full(200, 0.3), np.zeros(200), flicker, 300 * flicker, noise]))
-    np.testing.assert_allclose(found[:, :4].mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(found[:, :4].std(axis=0), 1)
-    np.testing.assert_array_equal(found[:, 4:], 0)
+    actual = standardise(np.column_stack([x, np.full(200, 0.3), np.zeros(200), flicker, 300 * flicker, noise]))
+    np.testing.assert_allclose(actual[:, :4].mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(actual[:, :4].std(axis=0), 1)
+    np.testing.assert_array_equal(actual[:, 4:], 0)
     # A whole video of small numbers is as good as one of large ones, and a small channel beside large ones too.
     np.testing.assert_allclose(standardise(1e-6 * x), standardise(x), atol=1e-9)
     small = standardise(np.column_stack([x, 1e-3 * x[:, 0]]))
@@ -82,19 +82,19 @@ def test_movement_tells_apart_what_values_do_not() -> None:
 @pytest.mark.parametrize("shape", [(400, 6), (30, 60)])
 def test_what_is_fitted_is_white(shape: tuple[int, int]) -> None:
     x = samples(*shape)
-    found = fit_whitening([x[:11], x[11:]], 5, 1e-6)
-    white = (x - found.mean) @ found.basis
+    whitening = fit_whitening([x[:11], x[11:]], 5, 1e-6)
+    white = (x - whitening.mean) @ whitening.basis
     assert white.shape == (len(x), 5)
     np.testing.assert_allclose(white.mean(axis=0), 0, atol=1e-10)
     np.testing.assert_allclose(white.T @ white / len(x), np.eye(5), atol=1e-10)
     # The components of largest variance, computed from the singular values of the samples.
     _, singular, rows = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
-    deviations = 1 / np.linalg.norm(found.basis, axis=0)
+    deviations = 1 / np.linalg.norm(whitening.basis, axis=0)
     np.testing.assert_allclose(deviations, singular[:5] / np.sqrt(len(x)))
-    cosines = np.abs(np.einsum("cd,dc->d", found.basis * deviations, rows[:5]))
+    cosines = np.abs(np.einsum("cd,dc->d", whitening.basis * deviations, rows[:5]))
     np.testing.assert_allclose(cosines, 1)
-    assert (found.basis[np.abs(found.basis).argmax(axis=0), range(5)] > 0).all()
-    np.testing.assert_allclose(np.linalg.norm(found.apply(x), axis=1), 1, rtol=1e-6)
+    assert (whitening.basis[np.abs(whitening.basis).argmax(axis=0), range(5)] > 0).all()
+    np.testing.assert_allclose(np.linalg.norm(whitening.apply(x), axis=1), 1, rtol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(400, 60), (60, 400)])
@@ -157,9 +157,9 @@ def videos() -> dict[str, np.ndarray]:
 def test_what_sets_videos_apart_does_not_remain(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores(videos())
     embed = fit_by("whitened", stores, {}, seed=0)
-    found = [embed(store).embedding for store in stores]
-    assert {x.dtype for x in found} == {np.dtype(np.float32)}
-    x = np.concatenate(found)
+    actual = [embed(store).embedding for store in stores]
+    assert {x.dtype for x in actual} == {np.dtype(np.float32)}
+    x = np.concatenate(actual)
     assert x.shape == (240, 4)
     np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, rtol=1e-5)
     # The same moment of two videos is nearer than another one of the same video.

@@ -17,9 +17,11 @@ PREDICTIONS = [[0, 0, 0, 5, 5, 5], [7, 7, 7, 0, 0, 5]]
 
 
 def test_detection_pools_the_videos():
-    found = background_detection(TRUTHS, PREDICTIONS, says_background=True)
-    assert found == pytest.approx((4 / 5, 4 / 6, 8 / 11))
-    assert found.f1 == pytest.approx(2 * found.precision * found.recall / (found.precision + found.recall))
+    detection = background_detection(TRUTHS, PREDICTIONS, says_background=True)
+    assert detection == pytest.approx((4 / 5, 4 / 6, 8 / 11))
+    assert detection.f1 == pytest.approx(
+        2 * detection.precision * detection.recall / (detection.precision + detection.recall)
+    )
     # Where 0 is no background, nothing is found.
     precision, *rest = background_detection(TRUTHS, PREDICTIONS, says_background=False)
     assert math.isnan(precision)

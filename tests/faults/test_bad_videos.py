@@ -52,13 +52,13 @@ def test_outcome(kind: Kind, tmp_path: Path, backbone: Backbone) -> None:
     rows = listed(tmp_path / "root", "skip")
     # A bad video does not affect the others.
     assert rows["good"]["status"] == "unscored"
-    found = rows.get("bad")
-    assert (found is None) == (kind.manifest == "no video")
-    if found is not None:
-        assert (found["status"] == "skipped") == (kind.manifest == "skipped")
+    actual = rows.get("bad")
+    assert (actual is None) == (kind.manifest == "no video")
+    if actual is not None:
+        assert (actual["status"] == "skipped") == (kind.manifest == "skipped")
         if kind.manifest == "skipped":
-            assert kind.said in found["reason"]
-            assert found["reason"]
+            assert kind.said in actual["reason"]
+            assert actual["reason"]
             refused(path, lambda: listed(tmp_path / "root", "fail"))
         output = tmp_path / "features/bad.zarr"
         extract(path, output, SETTINGS, on_bad_video="skip", device="cpu", backbone=backbone)
@@ -68,7 +68,7 @@ def test_outcome(kind: Kind, tmp_path: Path, backbone: Backbone) -> None:
         assert bool(store.reason) == (kind.store != "ok")
         assert (len(store) == 0) == (kind.store == "skipped")
         if kind.store == "ok":
-            assert len(store) == pytest.approx(float(found["duration_s"]) * 2, abs=1)
+            assert len(store) == pytest.approx(float(actual["duration_s"]) * 2, abs=1)
         else:
             refused(path, lambda: extract(path, output, SETTINGS, device="cpu", backbone=backbone))
 

@@ -26,9 +26,9 @@ def test_the_classifier_is_linear_discriminant_analysis(K: int) -> None:
 
 def test_a_class_without_samples_is_never_the_answer() -> None:
     z, labels = samples(K=3)
-    found = Classifier.fit(z, np.where(labels == 1, 3, labels), 4).probabilities(z)
-    assert (found[:, 1] == 0).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1)
+    actual = Classifier.fit(z, np.where(labels == 1, 3, labels), 4).probabilities(z)
+    assert (actual[:, 1] == 0).all()
+    np.testing.assert_allclose(actual.sum(axis=1), 1)
 
 
 def test_a_single_class_is_certain() -> None:

@@ -250,17 +250,17 @@ def test_leaving_one_out_counts_what_the_other_labelled_videos_say(arrays: Any, 
     three = {name: np.where(known, own, -1) for name, own in list(labels.items())[:3]}
     # One video has the name of a step for another one.
     three["take 2"][known & (labels["take 2"] == 2)] = 1
-    found = rgwot.discover(videos, fps=2, labels=three).diagnostics["left_out"]
-    assert found["videos"] == ["take%200", "take%201", "take%202"]
+    actual = rgwot.discover(videos, fps=2, labels=three).diagnostics["left_out"]
+    assert actual["videos"] == ["take%200", "take%201", "take%202"]
     shares = []
     for hidden in three:
         others = {name: own for name, own in three.items() if name != hidden}
         answer = rgwot.discover(videos, fps=2, labels=others).labels[hidden]
         shares.append((answer == three[hidden])[known].mean())
     assert shares[2] < 0.85
-    assert found["shares"] == pytest.approx(shares, abs=1e-4)
-    assert found["frames_right"] == pytest.approx(np.mean(shares), abs=1e-4)
-    assert found["decoding_cpu_s"] > 0
+    assert actual["shares"] == pytest.approx(shares, abs=1e-4)
+    assert actual["frames_right"] == pytest.approx(np.mean(shares), abs=1e-4)
+    assert actual["decoding_cpu_s"] > 0
 
 
 def test_only_some_of_many_are_left_out_and_three_are_needed(arrays: Any, monkeypatch: pytest.MonkeyPatch) -> None:

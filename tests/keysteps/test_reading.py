@@ -56,8 +56,8 @@ def test_best_readings_are_those_of_all_readings(between: bool) -> None:
     states = range(K + 1) if between else range(1, K + 1)
     every = {labels: score(labels, log_p, chain) for labels in product(states, repeat=T) if any(labels)}
     levels = visits(K, np.array([1, 2]))
-    found = best_scores([log_p, log_p], chain, levels)
-    for target, row in zip((1, 2), found, strict=True):
+    actual = best_scores([log_p, log_p], chain, levels)
+    for target, row in zip((1, 2), actual, strict=True):
         best = dict.fromkeys(range(AGAIN + 1), -np.inf)
         for labels, value in every.items():
             level = 0

@@ -154,13 +154,13 @@ def test_where_half_of_the_videos_break_an_order_the_graph_is_found(seed):
 def test_confidence_of_needs_by_hand():
     # Ten videos of three key steps in one order. Without the need 1 before 2, videos choose between two once.
     counted = tally([recording(f"v{n}", 1, 2, 3) for n in range(10)])
-    found = robust(counted)
+    actual = robust(counted)
     orders = [[0, 1, 2]] * 10
     chain, without = np.triu(np.ones((3, 3), dtype=bool), 1), np.zeros((3, 3), dtype=bool)
     without[:2, 2] = True
     gain = log_likelihood(chain, orders) - log_likelihood(without, orders)
     assert gain > 5
-    assert found.confidence[[0, 1, 0], [1, 2, 2]] == pytest.approx(1 / (1 + np.exp(-gain)))
+    assert actual.confidence[[0, 1, 0], [1, 2, 2]] == pytest.approx(1 / (1 + np.exp(-gain)))
 
 
 @pytest.mark.parametrize("learner", sorted(LEARNERS))

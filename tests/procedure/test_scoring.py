@@ -37,9 +37,9 @@ SAME = {step: step for step in range(1, 5)}
 
 def test_the_truth_itself_is_right_whatever_its_clusters_are_called() -> None:
     names = {1: 7, 2: 3, 3: 1, 4: 4}
-    found = renamed(TRUTH, names)
+    actual = renamed(TRUTH, names)
     step_of = {cluster: step for step, cluster in names.items()}
-    scores = scored(learn(found, "precedence"), TRUE, found, TRUTH, step_of)
+    scores = scored(learn(actual, "precedence"), TRUE, actual, TRUTH, step_of)
     assert scores[:3] == (1, 1, 1)
     assert (scores.order_f1, scores.missing_f1, scores.n_videos) == (1, 1, 7)
     # Both orders of 2 and 3 are as good; video 3 has three of six pairs the other way round, video 4 has three pairs.

@@ -96,9 +96,9 @@ def test_everything_that_was_found_is_in_it(page_task: Task, data: dict[str, obj
         orders = {one.video: first_order(one.events) for one in recordings_from_segments(table)}
         for place, video in enumerate(data["videos"]):  # type: ignore[arg-type,var-annotated]
             own = segments[segments["video"] == video["id"]]
-            found = body["segments"][str(place)]  # type: ignore[index]
-            assert found["steps"] == own["key_step"].tolist()
-            assert found["ends"] == pytest.approx((own["end_s"] * 1000).tolist(), abs=0.5)
+            actual = body["segments"][str(place)]  # type: ignore[index]
+            assert actual["steps"] == own["key_step"].tolist()
+            assert actual["ends"] == pytest.approx((own["end_s"] * 1000).tolist(), abs=0.5)
             assert tuple(body["orders"][str(place)]) == orders[video["id"]]  # type: ignore[index]
         procedures = rank_procedures(orders)
         shown = [(">".join(map(str, one["order"])), one["n"]) for one in body["procedures"]]  # type: ignore[attr-defined]

@@ -267,16 +267,16 @@ def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
     # Other time is unknown, not background.
     assert window.get("describe({ at: 1, seconds: 5, run: -1, segment: null })[0]") == "not labelled"
     # A moment is marked with the key step found there, and then with another one.
-    found = rows(window, 2)
-    index = next(at for at, (_, _, step) in enumerate(found) if step)
+    actual = rows(window, 2)
+    index = next(at for at, (_, _, step) in enumerate(actual) if step)
     see(window, 2)
     box = window.box(segment(2, index))
     window.click(box["x"] + 0.4 * box["width"], box["y"] + box["height"] / 2)
     window.press("m")
     time = window.get("state.chosen.at") / 1000
-    assert rows(window, 2) == [*found, [time, time, found[index][2]]]
+    assert rows(window, 2) == [*actual, [time, time, actual[index][2]]]
     assert window.get("[byId('edit-none').textContent, byId('edit-cut').disabled]") == ["Delete the mark", True]
-    other = 1 + found[index][2] % 3
+    other = 1 + actual[index][2] % 3
     window.run(f"byId('edit-other').value = '{other}'")
     window.click_on("#edit-give")
     assert marks(window, 2) == [[time, time, other]]
@@ -300,11 +300,11 @@ def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
     window.run("byId('editing').open = true")
     assert marks(window, 2) == moved
     # A border of a segment moves without it, and a second mark is deleted.
-    window.run(f"choose(2, {1000 * found[index][0]} + 1); moveChosen('end', {1000 * found[index][0]} + 50)")
+    window.run(f"choose(2, {1000 * actual[index][0]} + 1); moveChosen('end', {1000 * actual[index][0]} + 50)")
     assert marks(window, 2) == moved
     window.press("Control+z") if window.get("cards.contains(document.activeElement)") else window.run("takeBack()")
     see(window, 2)
-    window.click_on(segment(2, len(found) - 1))
+    window.click_on(segment(2, len(actual) - 1))
     window.press("m")
     assert len(marks(window, 2)) == 2
     window.press("Delete")

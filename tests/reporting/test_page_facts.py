@@ -112,10 +112,10 @@ def test_a_weight_of_time_that_was_chosen_has_its_evidence(choice: TimeChoice | 
 
 
 def test_any_two_results_have_the_numbers_of_the_command(page_task: Task, page: Path) -> None:
-    found = {tuple(one["pair"]): one for one in embedded_data(page, "comparisons")}  # type: ignore[attr-defined]
+    actual = {tuple(one["pair"]): one for one in embedded_data(page, "comparisons")}  # type: ignore[attr-defined]
     answers = [read_answer(page_task.tree.keysteps(run)) for run in page_task.runs]
-    assert sorted(found) == list(itertools.combinations(range(len(answers)), 2))
-    for (a, b), one in found.items():
+    assert sorted(actual) == list(itertools.combinations(range(len(answers)), 2))
+    for (a, b), one in actual.items():
         assert (one["videos"], one["alone"], one["seconds"]) == (3, 0, pytest.approx(18, abs=0.5))
         for own, (first, second) in zip(one["sides"], ((a, b), (b, a)), strict=True):
             counted = compare(answers[first], answers[second])
@@ -130,13 +130,13 @@ def test_any_two_results_have_the_numbers_of_the_command(page_task: Task, page: 
 
 def test_the_page_repeats_the_warnings_and_compares_seeds(page_task: Task, page: Path) -> None:
     facts: Any = embedded_data(page)["runs"]
-    found = compare_pairs([read_answer(page_task.tree.keysteps(run)) for run in page_task.runs])
+    actual = compare_pairs([read_answer(page_task.tree.keysteps(run)) for run in page_task.runs])
     for one, run in enumerate(page_task.runs):
         own = json.loads((page_task.tree.keysteps(run) / name_of(DIAGNOSTICS)).read_text()).get("warnings", [])
         # Runs 0 and 1, and 2 and 3, are seeds of one method, so another seed need not be guessed.
         guessed = "two answers compete: another seed"
         expected = [f"{line[0].upper()}{line[1:]}." for line in own if one > 3 or not line.startswith(guessed)]
-        differ = 1 - found[one // 2 * 2, one // 2 * 2 + 1].agreement.same
+        differ = 1 - actual[one // 2 * 2, one // 2 * 2 + 1].agreement.same
         if one < 4 and differ > COMPETE:
             expected.append(
                 f"Two answers compete: seed {1 - one % 2} gives {differ:.0%} of the samples another key step; trust "

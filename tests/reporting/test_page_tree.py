@@ -51,10 +51,10 @@ def test_cut_at_their_number_the_planted_steps_are_found() -> None:
     tree = json.loads(json.dumps(tree_of(videos, 0)))
     assert sum(leaf["share"] for leaf in tree["leaves"]) == pytest.approx(1, abs=1e-3)
     assert len(tree["merges"]) == len(tree["leaves"]) - 1
-    found = cut_segments(tree, 4)
+    actual = cut_segments(tree, 4)
     steps = []
     for video, one in videos.items():
-        own = found[found["video"] == video]
+        own = actual[actual["video"] == video]
         assert own["end_s"].iloc[-1] == 24.1
         steps.append(predicted_labels(own["start_s"], own["end_s"], own["key_step"], one.time_s))
     assert adjusted_rand_score(np.concatenate(labels), np.concatenate(steps)) > 0.95

@@ -109,12 +109,12 @@ def test_every_number_is_in_its_cell_and_every_cell_has_its_number(tables: dict[
     cells = [cell_of(name, line) for line in lines]
     assert len(set(cells)) == len(cells)
     for line, (row, column) in zip(lines, cells, strict=True):
-        found = rows.loc[row, column]
+        actual = rows.loc[row, column]
         if line["value"]:
-            assert found == pytest.approx(float(line["value"]) / 100, abs=1e-9), (row, column)
+            assert actual == pytest.approx(float(line["value"]) / 100, abs=1e-9), (row, column)
             left.remove((row, column))
         else:
-            assert pd.isna(found), (row, column)
+            assert pd.isna(actual), (row, column)
             collapsed = rows.loc[row, f"{column.rpartition('_')[0]}_degenerate"]
             assert (collapsed == 1) == line["note"].startswith("degenerate"), (row, column)
     assert not left

@@ -256,9 +256,9 @@ def test_hieros_f1_of_a_dataset_is_that_of_the_mean_precision_and_recall(table, 
     for path in paths:
         path.write_text(path.read_text().replace(",micro_video,", ",hiero,"))
     rows = measured_rows(table, table.row("flat"), read_scores(paths))
-    found = {row["protocol"]: row["one_f1"] for row in rows if row["background"] == "with"}
-    assert found["hiero"] == pytest.approx(2 * 0.3 * 0.6 / 0.9)
-    assert found["macro_video"] == 0.5
+    actual = {row["protocol"]: row["one_f1"] for row in rows if row["background"] == "with"}
+    assert actual["hiero"] == pytest.approx(2 * 0.3 * 0.6 / 0.9)
+    assert actual["macro_video"] == 0.5
 
 
 def test_a_mean_over_the_datasets_is_taken_within_a_seed_and_beside_what_is_reported(tmp_path):

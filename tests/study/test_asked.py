@@ -26,10 +26,10 @@ def study(tmp_path: Path) -> Study:
 
 
 def test_parameters_are_what_wildcards_name(study: Study) -> None:
-    told = answer(
+    scores = answer(
         study, {**IDS, "seed": "3", "column": "who"}, lambda task, seed, column, row="all": (task, seed, column, row)
     )
-    assert told == (Task(study, "mine", "tea"), 3, "who", "all")
+    assert scores == (Task(study, "mine", "tea"), 3, "who", "all")
     assert answer(study, {**IDS, "part": "0"}, lambda chosen: list(chosen)) == ["a", "b", "c"]
     assert answer(study, {**IDS, "video": "b"}, lambda chosen: chosen) == ["b"]
     assert answer(study, IDS, lambda chosen=None: chosen) is None

@@ -135,11 +135,11 @@ def test_videos_come_in_ranges(served: Served) -> None:
 
 def test_what_a_browser_cannot_play_is_made_playable_with_the_same_clock(served: Served) -> None:
     for _ in range(300):
-        found = json.loads(ask(served, "/api/playable/mine/tea/old")[2])
-        if found["ready"] or found["fault"]:
+        actual = json.loads(ask(served, "/api/playable/mine/tea/old")[2])
+        if actual["ready"] or actual["fault"]:
             break
         time.sleep(0.1)
-    assert found == {"ready": True, "fault": ""}
+    assert actual == {"ready": True, "fault": ""}
     status, headers, body = ask(served, "/video/mine/tea/old")
     assert (status, headers["content-type"]) == (200, "video/mp4")
     import av

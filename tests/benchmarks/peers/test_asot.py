@@ -100,8 +100,8 @@ def test_a_radius_reaches_a_neighbour() -> None:
 def test_centres_begin_at_the_directions_of_k_means() -> None:
     angles = np.deg2rad([0, 2, 90, 92, 200, 202, 202])
     f = torch.from_numpy(np.stack([np.cos(angles), np.sin(angles)], axis=1))
-    found = first_centres(f, 3, np.random.default_rng(0))
-    degrees = torch.rad2deg(torch.atan2(found[:, 1], found[:, 0])) % 360
+    centres = first_centres(f, 3, np.random.default_rng(0))
+    degrees = torch.rad2deg(torch.atan2(centres[:, 1], centres[:, 0])) % 360
     assert sorted(degrees.tolist()) == pytest.approx([1, 91, 200 + 4 / 3], abs=1e-3)
     assert len(first_centres(f, 7, np.random.default_rng(0))) == 6
     rounding = f[:1].float().repeat(9, 1) + 1e-7 * torch.randn(9, 2, generator=torch.Generator().manual_seed(0))
@@ -112,17 +112,17 @@ def test_centres_begin_at_the_directions_of_k_means() -> None:
 def test_a_generator_decides_everything_whatever_the_number_of_threads(name: str) -> None:
     frames, _ = task(noise=1.5)
     threads, state = torch.get_num_threads(), torch.random.get_rng_state()
-    found = []
+    actual = []
     for number, seed in ((1, 0), (2, 0), (1, 1)):
         torch.set_num_threads(number)
-        found.append(decode_by(name, frames, 4, quick(), np.random.default_rng(seed)))
+        actual.append(decode_by(name, frames, 4, quick(), np.random.default_rng(seed)))
         assert torch.get_num_threads() == number
     torch.set_num_threads(threads)
     assert torch.equal(torch.random.get_rng_state(), state)
-    np.testing.assert_array_equal(found[0].labels, found[1].labels)
-    np.testing.assert_array_equal(found[0].memberships, found[1].memberships)
-    assert found[0].facts == found[1].facts
-    assert found[0].facts != found[2].facts
+    np.testing.assert_array_equal(actual[0].labels, actual[1].labels)
+    np.testing.assert_array_equal(actual[0].memberships, actual[1].memberships)
+    assert actual[0].facts == actual[1].facts
+    assert actual[0].facts != actual[2].facts
 
 
 def test_a_single_video_has_nothing_to_be_aligned_with() -> None:

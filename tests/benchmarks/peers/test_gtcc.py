@@ -257,13 +257,13 @@ def test_fits_to_one_frame_and_to_nothing_in_particular_are_finite() -> None:
 
 
 def test_draws() -> None:
-    found = drawn(32, 0, 60)
-    assert found.anchors.shape == (60, 20)
-    assert (found.anchors.diff(dim=1) > 0).all()
-    assert sorted(set(found.anchors.flatten().tolist())) == list(range(32))
-    assert 15 < int(found.before.sum()) < 45
+    windows = drawn(32, 0, 60)
+    assert windows.anchors.shape == (60, 20)
+    assert (windows.anchors.diff(dim=1) > 0).all()
+    assert sorted(set(windows.anchors.flatten().tolist())) == list(range(32))
+    assert 15 < int(windows.before.sum()) < 45
     assert drawn(5, 0).anchors.tolist() == [[0, 1, 2, 3, 4]]
-    torch.testing.assert_close(drawn(32, 0, 60).anchors, found.anchors)
+    torch.testing.assert_close(drawn(32, 0, 60).anchors, windows.anchors)
 
 
 def batch_of(x: Tensor, y: Tensor, seed: int = 0, iteration: int = 0, planned: int = 10_000) -> PairBatch:

@@ -56,8 +56,8 @@ def test_the_gradient_is_that_of_the_objective(weights: dict[str, float]) -> Non
     plan = torch.rand(2, 27, 4, generator=generator, dtype=torch.float64) + 0.01
     plan /= plan.sum((1, 2), keepdim=True)
     cost = torch.rand(2, 27, 4, generator=generator, dtype=torch.float64)
-    found = segmentation_gradient(plan.log(), cost, Weights(**weights))
-    for one, its_cost, its_gradient in zip(plan, cost, found, strict=True):
+    gradient = segmentation_gradient(plan.log(), cost, Weights(**weights))
+    for one, its_cost, its_gradient in zip(plan, cost, gradient, strict=True):
         one = one.clone().requires_grad_()
         objective(one, its_cost, **weights).backward()
         # The entropy's constant is left out.
