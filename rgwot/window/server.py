@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import socket
 import threading
@@ -68,6 +69,9 @@ def serve(folder: Path, host: str, port: int | None, browser: bool, say: Callabl
             h11_max_incomplete_event_size=32_768,
         )
     )
+
+    # Uvicorn logs a traceback for each request that the end of the server cuts off.
+    logging.getLogger("uvicorn.error").addFilter(lambda _: not server.should_exit)
 
     def watch() -> None:
         while not server.should_exit:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import http.client
 import json
+import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
 from served import Served, serving
@@ -300,6 +303,29 @@ def test_a_taken_port_is_one_line() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(RgwotError, match=rf"127\.0\.0\.1:{port}: cannot listen there .*; give another --port"):
             server._listen("127.0.0.1", port)
+
+
+SLOW = """
+import time
+from pathlib import Path
+from rgwot.window import app, server
+app._Endpoints.state = lambda *_: print("asked", flush=True) or time.sleep(5)
+server.serve(Path(), "127.0.0.1", None, False, lambda line: print(line, flush=True))
+"""
+
+
+def test_ctrl_c_during_a_request_ends_the_server_without_a_traceback(served: Served) -> None:
+    process = subprocess.Popen([sys.executable, "-c", SLOW], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    address = urlsplit(next(line for line in process.stdout if "?token=" in line).split()[-1])
+    connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=30)
+    connection.request("GET", f"/?{address.query}")
+    cookie = str(connection.getresponse().getheader("set-cookie")).partition(";")[0]
+    connection = http.client.HTTPConnection(str(address.hostname), address.port, timeout=30)
+    connection.request("GET", "/api/state", headers={"cookie": cookie})
+    assert "asked\n" in process.stdout
+    process.send_signal(signal.SIGINT)
+    assert (process.communicate(timeout=30)[1], process.returncode) == ("", 0)
 
 
 def test_a_folder_of_videos_becomes_a_study_beside_it(tmp_path: Path) -> None:
