@@ -28,10 +28,10 @@ export function drawBudget(space) {
   });
   const wide = steps.length <= MOST_COLUMNS;
   const perVideo = videos.map((video) => {
-    const own = steps.map((step) => lengthsOf([video], step).reduce((sum, length) => sum + length, 0));
-    const rest = video.duration - own.reduce((sum, length) => sum + length, 0);
+    const perStep = steps.map((step) => lengthsOf([video], step).reduce((sum, length) => sum + length, 0));
+    const rest = video.duration - perStep.reduce((sum, length) => sum + length, 0);
     return make("tr", {}, make("td", { textContent: video.name }),
-      ...[...(wide ? own : []), Math.max(0, rest), video.duration].map((s) => make("td", { textContent: s ? seconds(s) : "" })));
+      ...[...(wide ? perStep : []), Math.max(0, rest), video.duration].map((s) => make("td", { textContent: s ? seconds(s) : "" })));
   });
   const save = make("button", { type: "button", textContent: "Download all times (CSV)" });
   save.addEventListener("click", () => download(budgetLines(videos, steps, (step) => csvField(nameOf(run, step)), csvField).join("\n"), "text/csv", `${DATA.task}_times.csv`));

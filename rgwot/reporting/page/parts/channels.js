@@ -51,25 +51,25 @@ export function channelsOf(video, report, seek = null) {
 
   const seen = () => Math.min(duration, channelChoice.seen || duration);
   const from = () => Math.max(0, Math.min(duration - seen(), moment - seen() / 2));
-  const load = () => ask(`${below("/api/channels", DATA.dataset, DATA.task, id)}?chosen=${channelChoice.channels.join(",")}`).then((found) => {
-    drawn = found;
-    title.textContent = `Channels (${found.chosen.length} of ${found.names.length})`;
-    if (!boxes.childElementCount) boxes.append(...found.names.map(box));
-    const full = found.chosen.length >= found.most;
-    for (const one of boxes.querySelectorAll("input")) {
-      one.checked = found.chosen.includes(Number(one.value));
-      one.disabled = full && !one.checked;
+  const load = () => ask(`${below("/api/channels", DATA.dataset, DATA.task, id)}?chosen=${channelChoice.channels.join(",")}`).then((answer) => {
+    drawn = answer;
+    title.textContent = `Channels (${answer.chosen.length} of ${answer.names.length})`;
+    if (!boxes.childElementCount) boxes.append(...answer.names.map(box));
+    const full = answer.chosen.length >= answer.most;
+    for (const input of boxes.querySelectorAll("input")) {
+      input.checked = answer.chosen.includes(Number(input.value));
+      input.disabled = full && !input.checked;
     }
     draw();
   }).catch((error) => report(error.message));
 
   function box(text, at) {
-    const one = make("input", { type: "checkbox", value: String(at) });
-    one.addEventListener("change", () => {
+    const input = make("input", { type: "checkbox", value: String(at) });
+    input.addEventListener("change", () => {
       keepChoice({ channels: [...boxes.querySelectorAll(":checked")].map(({ value }) => Number(value)) });
       load();
     });
-    return make("label", {}, one, ` ${text}`);
+    return make("label", {}, input, ` ${text}`);
   }
 
   function draw() {
@@ -158,7 +158,7 @@ export function channelsOf(video, report, seek = null) {
     pen.font = "12px sans-serif";
   }
 
-  offer(width, [...SEEN_S.filter((one) => one < duration).map((one) => [one, one < 60 ? `${one} s` : `${one / 60} min`]), [0, "the whole"]]);
+  offer(width, [...SEEN_S.filter((choice) => choice < duration).map((choice) => [choice, choice < 60 ? `${choice} s` : `${choice / 60} min`]), [0, "the whole"]]);
   width.value = String(SEEN_S.includes(channelChoice.seen) && channelChoice.seen < duration ? channelChoice.seen : 0);
   width.addEventListener("change", () => { keepChoice({ seen: Number(width.value) }); width.blur(); draw(); });
   canvas.addEventListener("click", ({ offsetX }) => seek?.(from() + Math.max(0, (offsetX - BESIDE) / (canvas.clientWidth - BESIDE)) * seen()));

@@ -9,7 +9,7 @@ export function cutTree({ merges, leaves }, K) {
     members.delete(b);
   });
   const steps = [];
-  const groups = [...members.values()].sort((one, other) => Math.min(...one) - Math.min(...other));
+  const groups = [...members.values()].sort((a, b) => Math.min(...a) - Math.min(...b));
   groups.forEach((group, at) => group.forEach((leaf) => { steps[leaf] = at + 1; }));
   return steps;
 }

@@ -55,6 +55,6 @@ export function setRows(video, rows, kind = null) {
 /** The edited rows that belong into the annotation: all, or marks and annotated segments without found ones. */
 function saidOf(video, rows) {
   if (!rows.some(isMark)) return rows;
-  const said = labelsOf(video).filter((row) => !isMark(row)).map(([start, end, name]) => [start, end, stepCalled(state.run, name)]);
-  return [...said, ...rows.filter(isMark)];
+  const segments = labelsOf(video).filter((row) => !isMark(row)).map(([start, end, name]) => [start, end, stepCalled(state.run, name)]);
+  return [...segments, ...rows.filter(isMark)];
 }

@@ -108,50 +108,50 @@ function drawRows(rows) {
   const duration = durationOf(video);
   byId("label-axis").style.width = `${100 * Number(byId("label-zoom").value)}%`;
   const parts = rows.map(([start, end, name], index) => {
-    const made = make("div", { className: "seg", title: `${calledNow(name)}, ${clock(start / 1000)}`, data: { index: String(index) } }, make("span", { textContent: name === "-" ? "" : calledNow(name) }));
-    made.classList.add(...lookOfName(name));
-    made.classList.toggle("mark", isMark([start, end]));
-    spread(made, start, end, duration);
-    return made;
+    const piece = make("div", { className: "seg", title: `${calledNow(name)}, ${clock(start / 1000)}`, data: { index: String(index) } }, make("span", { textContent: name === "-" ? "" : calledNow(name) }));
+    piece.classList.add(...lookOfName(name));
+    piece.classList.toggle("mark", isMark([start, end]));
+    spread(piece, start, end, duration);
+    return piece;
   });
   const grips = rows.flatMap((row, index) => (isMark(row) ? [] : [
     ...(index && rows[index - 1][1] === row[0] ? [] : [labelGrip(index, "start", row[0])]), labelGrip(index, "end", row[1]),
   ]));
   byId("label-bar").replaceChildren(...parts, ...grips);
   byId("label-found").replaceChildren(...segmentsOf(video, state.run).map(([start, end, step]) => {
-    const made = make("div", { className: "seg" }, make("span", { textContent: step ? calledNow(stepName(state.run, step)) : "" }));
-    made.classList.add(...lookOfName(stepName(state.run, step)));
-    spread(made, start, end, duration / 1000);
-    return made;
+    const piece = make("div", { className: "seg" }, make("span", { textContent: step ? calledNow(stepName(state.run, step)) : "" }));
+    piece.classList.add(...lookOfName(stepName(state.run, step)));
+    spread(piece, start, end, duration / 1000);
+    return piece;
   }));
   drawHead();
 }
 
 /** A border that can be dragged. */
 function labelGrip(index, side, time) {
-  const made = make("div", { className: `grip ${side}` });
-  made.style.left = `${(100 * time) / durationOf(stage.video)}%`;
-  made.addEventListener("pointerdown", (event) => {
+  const grip = make("div", { className: `grip ${side}` });
+  grip.style.left = `${(100 * time) / durationOf(stage.video)}%`;
+  grip.addEventListener("pointerdown", (event) => {
     event.preventDefault();
     event.stopPropagation();
     stage.element.pause();
-    made.setPointerCapture(event.pointerId);
-    made.dataset.held = "yes";
+    grip.setPointerCapture(event.pointerId);
+    grip.dataset.held = "yes";
   });
   const at = (event) => timeAt(event.clientX);
-  made.addEventListener("pointermove", (event) => {
-    if (!made.dataset.held) return;
-    made.style.left = `${(100 * at(event)) / durationOf(stage.video)}%`;
+  grip.addEventListener("pointermove", (event) => {
+    if (!grip.dataset.held) return;
+    grip.style.left = `${(100 * at(event)) / durationOf(stage.video)}%`;
     tellLabel(`${side} at ${clock(at(event) / 1000, 2)}`);
   });
-  made.addEventListener("pointerup", (event) => {
-    if (!made.dataset.held) return;
+  grip.addEventListener("pointerup", (event) => {
+    if (!grip.dataset.held) return;
     event.stopPropagation();
     const rows = labelsOf(stage.video);
     setLabels(stage.video, side === "start" ? moveStart(rows, index, at(event)) : moveEnd(rows, index, at(event), durationOf(stage.video)));
   });
-  made.addEventListener("click", (event) => event.stopPropagation());
-  return made;
+  grip.addEventListener("click", (event) => event.stopPropagation());
+  return grip;
 }
 
 function timeAt(clientX) {
@@ -225,7 +225,7 @@ export function pauseLabelling() {
 }
 
 export function startLabelling() {
-  offer(byId("label-speed"), SPEEDS.map((one) => [one, `${one} ×`]));
+  offer(byId("label-speed"), SPEEDS.map((rate) => [rate, `${rate} ×`]));
   byId("label-speed").addEventListener("change", () => { speed = Number(byId("label-speed").value); stage.element.playbackRate = speed; byId("label-speed").blur(); });
   byId("label-mode").addEventListener("change", () => byId("label-mode").blur());
   byId("label-video").addEventListener("change", () => { labelVideo(Number(byId("label-video").value)); byId("label-video").blur(); });

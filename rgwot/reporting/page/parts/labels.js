@@ -36,11 +36,11 @@ function put(video, rows) {
 
 /** Undo the last change or, with `redo`, repeat the last undone one; returns the video, or -1 if there is none. */
 export function undo(redo = false) {
-  const one = (redo ? state.undone : state.done).pop();
-  if (!one) return -1;
-  (redo ? state.done : state.undone).push({ ...one, kind: null });
-  put(one.video, redo ? one.after : one.before);
-  return one.video;
+  const change = (redo ? state.undone : state.done).pop();
+  if (!change) return -1;
+  (redo ? state.done : state.undone).push({ ...change, kind: null });
+  put(change.video, redo ? change.after : change.before);
+  return change.video;
 }
 
 /** The file of an annotation, with a player's times; null if there is nothing in it. */

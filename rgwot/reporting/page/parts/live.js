@@ -28,7 +28,7 @@ function colourAnswer(facts, run, { segments }) {
     return;
   }
   const first = DATA.runs[0];
-  const matched = mostShared(Object.entries(segments).flatMap(([video, own]) => overlaps(segmentsOfBars(block("run-0").segments[video]), segmentsOfBars(own))));
+  const matched = mostShared(Object.entries(segments).flatMap(([video, bars]) => overlaps(segmentsOfBars(block("run-0").segments[video]), segmentsOfBars(bars))));
   const taken = new Set([...matched.values()].map((step) => first.colour[step]));
   let next = 1;
   for (const step of facts.steps) {
@@ -64,8 +64,8 @@ export let latest = { changed: {}, share: null, settled: false };
 
 let answerVersion = 0;
 let fetching = false;
-async function learn(told) {
-  if (fetching || !told || told.version === answerVersion) return;
+async function learn(server) {
+  if (fetching || !server || server.version === answerVersion) return;
   fetching = true;
   try {
     const answer = await ask(below("/api/answer", DATA.dataset, DATA.task));
@@ -80,17 +80,17 @@ async function learn(told) {
   fetching = false;
 }
 
-function showState(told) {
-  byId("gone").hidden = told !== null;
-  if (!told) return false;
-  const own = (told.tasks || []).find(({ dataset, task }) => dataset === DATA.dataset && task === DATA.task);
-  const answer = (told.answers || {})[`${DATA.dataset}/${DATA.task}`];
-  byId("many-windows").hidden = !(told.windows > 1);
-  byId("newer").hidden = !own || !own.made || own.made === MADE;
-  const lines = [answer?.working ? "Learning from your labels." : "", answer?.fault || "", told.run ? runInWords(told.run) : "", told.problem || ""];
+function showState(server) {
+  byId("gone").hidden = server !== null;
+  if (!server) return false;
+  const shownTask = (server.tasks || []).find(({ dataset, task }) => dataset === DATA.dataset && task === DATA.task);
+  const answer = (server.answers || {})[`${DATA.dataset}/${DATA.task}`];
+  byId("many-windows").hidden = !(server.windows > 1);
+  byId("newer").hidden = !shownTask || !shownTask.made || shownTask.made === MADE;
+  const lines = [answer?.working ? "Learning from your labels." : "", answer?.fault || "", server.run ? runInWords(server.run) : "", server.problem || ""];
   byId("running").textContent = lines.filter(Boolean).join(" ");
-  byId("cancel").hidden = !told.run?.at_work;
-  live.dispatchEvent(new CustomEvent("state", { detail: told }));
+  byId("cancel").hidden = !server.run?.at_work;
+  live.dispatchEvent(new CustomEvent("state", { detail: server }));
   learn(answer);
   return Boolean(answer?.working);
 }

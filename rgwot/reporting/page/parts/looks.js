@@ -9,10 +9,10 @@ const annotatedColour = (step) => (ANNOTATED ? step : state.colours.get(step) ??
 
 /** Classes that colour a step: if there are annotations, a colour means the same annotated step everywhere. */
 export function lookOf(run, step) {
-  const own = sameStep(run, step);
-  if (own < 0) return lookAt(annotatedColour(-own));
+  const merged = sameStep(run, step);
+  if (merged < 0) return lookAt(annotatedColour(-merged));
   // The method's own background is no key step.
-  const index = own === 0 ? 0 : run < 0 || isTaught(run) ? annotatedColour(own) : ANNOTATED ? matchOf(run, own) : placeOf(run, own) ?? own;
+  const index = merged === 0 ? 0 : run < 0 || isTaught(run) ? annotatedColour(merged) : ANNOTATED ? matchOf(run, merged) : placeOf(run, merged) ?? merged;
   if (index === undefined) return ["step", "none"];
   return index === 0 ? ["step", "s0"] : lookAt(index);
 }
@@ -46,9 +46,9 @@ export function dye(element, look) {
 /** A small coloured label; in a list, its tag is li.
  * @param {"span" | "li"} [tag] */
 export function label(look, text, tag = "span") {
-  const made = make(tag, { className: "chip" }, make("span", { textContent: text }));
-  dye(made, look);
-  return made;
+  const badge = make(tag, { className: "chip" }, make("span", { textContent: text }));
+  dye(badge, look);
+  return badge;
 }
 
 /** The label of a key step of a result.

@@ -18,8 +18,8 @@ let namesSoFar = [];
 
 /** All names: annotated ones, those of the steps that were found first and of the shown result, and added ones. */
 export function allNames() {
-  const found = [...new Set([0, state.run])].flatMap((run) => inOrder(run).filter((step) => sameStep(run, step) === step).map((step) => stepName(run, step)));
-  const now = new Set([...annotatedNames(), ...found, ...addedNames].filter((name) => name !== "-"));
+  const foundNames = [...new Set([0, state.run])].flatMap((run) => inOrder(run).filter((step) => sameStep(run, step) === step).map((step) => stepName(run, step)));
+  const now = new Set([...annotatedNames(), ...foundNames, ...addedNames].filter((name) => name !== "-"));
   namesSoFar = [...new Set([...namesSoFar, ...now])].filter((name) => now.has(name));
   return namesSoFar;
 }

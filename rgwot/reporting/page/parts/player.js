@@ -24,13 +24,13 @@ export const sourceOf = (video) => {
  */
 export function opened(video, seconds, play, failed = () => {}) {
   const element = make("video", { controls: true, preload: "auto", muted: false, playsInline: true });
-  const made = { video, element, origin: 0, begun: false };
+  const clip = { video, element, origin: 0, begun: false };
   let waited = "";
   const start = (_, shown) => {
     if (!element.getAttribute("src")) return;
-    made.origin = shown.mediaTime;
-    made.begun = true;
-    element.currentTime = made.origin + seconds;
+    clip.origin = shown.mediaTime;
+    clip.begun = true;
+    element.currentTime = clip.origin + seconds;
     if (play) element.play().catch(() => {});
   };
   element.addEventListener("error", async () => {
@@ -46,7 +46,7 @@ export function opened(video, seconds, play, failed = () => {}) {
   if (element.requestVideoFrameCallback) element.requestVideoFrameCallback(start);
   else element.addEventListener("loadedmetadata", (event) => start(event, { mediaTime: 0 }), { once: true });
   element.src = sourceOf(video);
-  return made;
+  return clip;
 }
 
 /** Unload a video, so that nothing more of it is fetched. */
@@ -112,8 +112,8 @@ function showPlayer(facts, seconds, content) {
 function uncover() {
   const { opener } = state;
   if (!opener?.isConnected) return;
-  const [own, above] = [opener.getBoundingClientRect(), player.getBoundingClientRect()];
-  if (own.bottom > above.top && own.right > above.left && own.top < above.bottom) window.scrollBy(0, own.bottom - above.top + 12);
+  const [box, above] = [opener.getBoundingClientRect(), player.getBoundingClientRect()];
+  if (box.bottom > above.top && box.right > above.left && box.top < above.bottom) window.scrollBy(0, box.bottom - above.top + 12);
 }
 
 function head(facts, seconds) {

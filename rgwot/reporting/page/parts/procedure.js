@@ -18,7 +18,7 @@ const pictureOf = (run) => procedures.querySelector(`.procedure[data-run="${run}
 
 export function drawProcedure() {
   const run = state.run;
-  for (const one of procedures.querySelectorAll(".procedure")) one.hidden = one.dataset.run !== String(run);
+  for (const picture of procedures.querySelectorAll(".procedure")) picture.hidden = picture.dataset.run !== String(run);
   const own = pictureOf(run);
   if (!own) return;
   if (!own.dataset.drawn) prepare(own, run);

@@ -23,6 +23,6 @@
  * @typedef {{ column: string, measures: Record<string, string>, runs: Record<string, GroupsOfRun> }} Groups */
 /** Which videos to annotate next, and the command that exports them.
  * @typedef {{ sentence: string, command: string }} Suggestion */
-/** What every tab of a page needs.
+/** The data of all tabs of a page.
  * @typedef {{ dataset: string, task: string, version: string, frames: number, colours: number, videos: Video[], steps: Record<string, string>, truth: [number, number, number][][], true_procedures: RankedOrder[], runs: RunFacts[], notices: string[], names_path: string, typed: Record<string, RunNames>, curves: Curve[], scores: PageScores|null, groups: Groups|null, next: Suggestion|null }} PageData */
 export {};
