@@ -21,6 +21,7 @@ from rgwot.features.store import FeatureStore
 from rgwot.in_memory import doubts_on_features, video_features
 from rgwot.intake import Rates, Times, Videos, handed_over
 from rgwot.keysteps.decode import check_number
+from rgwot.keysteps.labelling import extra_of
 from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.settings import LABELLED, Clustering, Decoder, Numbered, resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
@@ -147,8 +148,6 @@ def discover(
     check_labels(rule, 0 if labels is None else n_labelled(labels))
     if labels is None and silence is not None:
         raise RgwotError(f"silence: found {silence!r} without labels; expected labels; give labels, or leave it out")
-    if labels is not None and K is not None:
-        log.warning("K: found %s beside labels, which give the number of key steps, so it is ignored; leave it out", K)
     if fps is not None and times is not None:
         raise RgwotError("fps and times are both given; expected at most one of the two")
     check_device(device)
@@ -176,6 +175,8 @@ def discover(
     # Videos are sorted by id, as in the workflow, because the drawn pairs of videos depend on their order.
     videos = sorted(with_frames, key=lambda video: video.video)
     given = None if labels is None else read_labels(labels, list(features), videos, silence)
+    if given is not None and K is not None and not extra_of(rule, given):
+        log.warning("K: found %s beside labels, which give the number of key steps, so it is ignored; leave it out", K)
     for line in doubts:
         log.warning("%s", line)
     times_of_videos = {stem_of(video.video): video.time_s for video in with_frames}

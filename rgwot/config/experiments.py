@@ -336,7 +336,7 @@ def resolved(
     for line in replaced_settings(written, decoder, flatten(blocks)):
         raise RgwotError(f"settings: {line}")
     rule = experiments.decoding(method, decoder, "")
-    if isinstance(rule, Numbered):
+    if isinstance(rule, Numbered) and not rule.LABELS:
         resolved_K(rule.K)
     return Experiment(
         Run(method, decoder, int(seed)),

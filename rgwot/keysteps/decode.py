@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from string import ascii_uppercase
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from rgwot.keysteps.evidence import appearance, usual_samples, without_lookalike
 from rgwot.keysteps.extended import NUMBERS, extended, renumbered, restored
 from rgwot.keysteps.graphcut import INSTEAD
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decode, Given, Learned, Predict, differ, directions
-from rgwot.keysteps.labelling import ByVideo, Labelling, labelling_of, split_by_video, with_given
+from rgwot.keysteps.labelling import ByVideo, Labelling, extra_of, labelling_of, split_by_video, with_given
 from rgwot.keysteps.ordering import KeySteps, Order, counted, generator_for, procedure_of, usual_of, video_order
 from rgwot.keysteps.settings import Clustering, Decoder, Labelled, Meanfield, MeanfieldSettings, resolved_K
 from rgwot.keysteps.warnings import doubts, no_background
@@ -61,6 +62,8 @@ def find_key_steps(
     RgwotError
         For a decoder that cannot label held-out videos, or a K below 2 or above the number of samples.
     """
+    if isinstance(decoder, Labelled) and labels_given is not None:
+        decoder = decoder.model_copy(update={"extra": extra_of(decoder, labels_given)})
     run_by, learner = decode or decoder, decoder.procedure.learner
     K, surplus, share = _asked(task, decoder, labels_given)
     if labels_given is not None:
@@ -126,7 +129,7 @@ def _asked(task: EmbeddedTask, decoder: Decoder, labels_given: Given | None) -> 
         return K, decoder.surplus, decoder.time
     assert isinstance(decoder, Labelled)
     assert labels_given is not None
-    return labels_given.K + decoder.extra, 0, 0.0
+    return labels_given.K + extra_of(decoder, labels_given), 0, 0.0
 
 
 def _numbered(
@@ -236,10 +239,12 @@ def _labelled(task: EmbeddedTask, given: Given, K: int) -> LabelledFacts:
     """Return the facts about the labels that taught a result of K key steps, by video in the order of the task."""
     marks = {name: int(given.marks[name].sum()) for name in task.videos if name in given.marks}
     silence = {name: given.silence[name] for name in task.videos if name in given.silence}
+    letters = (name for letter in ascii_uppercase if (name := f"unlabelled {letter}") not in given.names.values())
+    beyond = dict(zip(range(given.K + 1, K + 1), letters, strict=False)) if given.names else {}
     return LabelledFacts(
         videos=[name for name in task.videos if name in given.labels],
         extra=K - given.K,
-        names=dict(sorted(given.names.items())),
+        names=dict(sorted({**given.names, **beyond}.items())),
         marks=marks if given.marks else None,
         silence=silence if given.silence else None,
     )

@@ -152,6 +152,9 @@ clusters than marks, unless there are fewer marks than key steps."""
 NAMING = 0.3
 """Weight of the mean field in the name of a cluster; each mark in the cluster has weight 1."""
 
+NAMELESS = 0.5
+"""A cluster with fewer labelled samples, counted by membership, has none."""
+
 REFITTED = 0.55
 """Share of the refitted classifiers in the weight of all classifiers; those fitted to annotations have the rest."""
 
@@ -210,20 +213,20 @@ class Kept:
     def __init__(self) -> None:
         self._frames: Frames | None = None
         self._components: list[Components] = []
-        self._contexts: list[Array] = []
+        self._views: list[Array] = []
         self._pairs: dict[tuple[bytes, bytes], tuple[float, NDArray[np.int16]]] = {}
 
     def contexts(self, frames: Frames) -> tuple[list[Components], list[Array]]:
         """Return the components of samples in each of `CONTEXTS`, fitted to them, and these samples in context."""
         of = self._frames
         if of is None or of.lengths != frames.lengths or of.place != frames.place or not np.array_equal(of.x, frames.x):
-            self._components, self._contexts, self._pairs = [], [], {}
+            self._components, self._views, self._pairs = [], [], {}
             for shares in CONTEXTS:
                 context = in_context(frames, shares, timed=True)
                 self._components.append(Components.fit(context, 1))
-                self._contexts.append(self._components[-1].apply(context))
+                self._views.append(self._components[-1].apply(context))
             self._frames = replace(frames, given=None, marked=None)
-        return self._components, self._contexts
+        return self._components, self._views
 
     def warp(self, x_all: Array, y_all: Array) -> tuple[Array, NDArray[np.int16]]:
         """Align pairs of sequences as `rgwot.keysteps.warping.warp`, each pair once."""
@@ -281,7 +284,7 @@ class _Task:
     """The samples of a task, prepared for every source of evidence.
 
     ``samples`` (T, D) are embeddings, ``x`` (T, D) their directions, ``contexts`` the components of samples in each of
-    `CONTEXTS`. The C classes are K key steps, the last ``extra`` of them without annotations, and background.
+    `CONTEXTS`. The C classes are K key steps, the last ``extra`` of them without labels, and background.
     ``align`` aligns pairs of videos (`carry_over`).
     """
 
@@ -436,7 +439,8 @@ class _Task:
         .. math:: p_{ik} = \sum_c q_{ic} \frac{n_{ck} + \nu m_{ck}}{\sum_l n_{cl} + \nu}
 
         with memberships q in clusters, the labelled samples n_ck of class k in cluster c, the mean membership m_ck of
-        its samples in the mean field of the labels, and ν = `NAMING`.
+        its samples in the mean field of the labels, and ν = `NAMING`. The largest clusters without a labelled sample
+        are the ``extra`` key steps, as far as there are such clusters.
         """
         known, K = labels != UNKNOWN, self.C - 1
         number = max(K, min(int(known.sum()), FINEST * K))
@@ -447,6 +451,9 @@ class _Task:
         usual /= np.maximum(usual.sum(axis=1, keepdims=True), 1e-12)
         counts = q[known].T @ np.eye(self.C)[labels[known]]
         names = (counts + NAMING * usual) / (counts.sum(axis=1, keepdims=True) + NAMING)
+        free = np.flatnonzero(counts.sum(axis=1) < NAMELESS)
+        free = free[np.argsort(-q.sum(axis=0)[free], kind="stable")][: self.extra]
+        names[free] = np.eye(self.C)[self.found[: len(free)]]
         return np.asarray(np.log(np.maximum(q @ names, LEAST_PROBABILITY)))
 
 
@@ -471,7 +478,8 @@ def decode_labelled(
     frames
         Samples of V videos, with ``given`` labels of at least one sample.
     K
-        Number of key steps; the last ``settings.extra`` of them were not annotated.
+        Number of key steps; the last ``settings.extra`` of them were not annotated (``auto``: none, see
+        `rgwot.keysteps.labelling.extra_of`).
     generator
         Draws the extra key steps; the others do not depend on it.
     settings
@@ -495,7 +503,7 @@ def decode_labelled(
 def _decode(frames: Frames, K: int, generator: np.random.Generator, labelled: Labelled, kept: Kept) -> Decoded:
     """Decode videos and learn from all of them."""
     assert frames.given is not None
-    meanfield = labelled.meanfield
+    meanfield, extra = labelled.meanfield, 0 if labelled.extra == "auto" else labelled.extra
     marked = frames.marked if frames.marked is not None else np.zeros(len(frames.given), dtype=bool)
     chosen, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES, keep=marked)
     few = replace(frames, x=frames.x[chosen], lengths=lengths, given=frames.given[chosen])
@@ -503,12 +511,12 @@ def _decode(frames: Frames, K: int, generator: np.random.Generator, labelled: La
     samples = few.x[:, : few.x.shape[1] - few.place]
     rows, limit = np.arange(len(labels)), np.inf
     if not marked.any():
-        task = _Task(samples, directions(few.x), lengths, [], K + 1, labelled.extra, generator, meanfield, kept.warp)
+        task = _Task(samples, directions(few.x), lengths, [], K + 1, extra, generator, meanfield, kept.warp)
         states = StateModel.fit(samples, lengths, labels, K + 1)
         rows, limit = task.in_usual_order(states, *task.shown(labels), labels)
         few, samples = replace(few, x=few.x[rows]), samples[rows]
     parts, contexts = kept.contexts(few)
-    task = _Task(samples, directions(few.x), lengths, contexts, K + 1, labelled.extra, generator, meanfield, kept.warp)
+    task = _Task(samples, directions(few.x), lengths, contexts, K + 1, extra, generator, meanfield, kept.warp)
     partly, named = np.zeros(len(lengths), dtype=bool), None
     if marked.any():
         few_marks = _with_few_marks(task, marked[chosen])
@@ -530,6 +538,7 @@ def _decode(frames: Frames, K: int, generator: np.random.Generator, labelled: La
         "said": result.references[1],
         "agreement": np.array(result.agreement),
         "least_gain": np.array(limit),
+        "extra": np.array(extra),
         "weights": np.array(USUAL if named is None else SCATTERED),
     }
     decoded = _decoded(result.log_p[np.argsort(rows)][nearest], K)
@@ -666,7 +675,7 @@ def restore_labelled(learned: Learned, K: int, labelled: Labelled, at_once: bool
     def predict(others: Frames) -> Decoded:
         references = learned["shown"].astype(np.float64), learned["said"]
         x, samples = directions(others.x), others.x[:, : others.x.shape[1] - others.place]
-        task = _Task(samples, x, others.lengths, [], K + 1, labelled.extra, np.random.default_rng(0), meanfield)
+        task = _Task(samples, x, others.lengths, [], K + 1, int(learned["extra"]), np.random.default_rng(0), meanfield)
         rows, _ = task.in_usual_order(states, *references, least=float(learned["least_gain"]))
         others = replace(others, x=others.x[rows])
         contexts = [in_context(others, shares, timed=True) for shares in CONTEXTS]

@@ -14,6 +14,8 @@ from rgwot.embedding.pace import at_usual_pace, nearest_of
 from rgwot.keysteps import collapse
 from rgwot.keysteps.fuzzy_cmeans import direction_eigenvalue
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decoded, Frames, Given, Predict, Scalar
+from rgwot.keysteps.labelled import FEW_MARKS, MOSTLY
+from rgwot.keysteps.settings import Decoder, Labelled, resolved_K
 from rgwot.runtime.errors import RgwotError
 
 ByVideo = dict[str, NDArray[np.int64]]
@@ -147,6 +149,23 @@ def _probabilities(
     full[rows, 1:] = memberships
     full[:, 0] = np.clip(1 - full.sum(axis=1), 0, 1)
     return full
+
+
+def extra_of(decoder: Decoder, given: Given) -> int:
+    """Return the number of ``extra`` key steps, which ``auto`` takes from the labels.
+
+    A few answers about single moments do not tell that there are no other key steps. While most labelled videos have
+    fewer marks than `FEW_MARKS` of K, and nothing else, there are as many extra key steps as make K.
+    """
+    if not isinstance(decoder, Labelled):
+        return 0
+    if decoder.extra != "auto":
+        return decoder.extra
+    K = max(resolved_K(decoder.K, given.K), given.K)
+    known = {video: labels >= 0 for video, labels in given.labels.items()}
+    alone = all(video in given.marks and (given.marks[video] == rows).all() for video, rows in known.items())
+    few = np.mean([rows.sum() < FEW_MARKS * K for rows in known.values()]) if known else 0.0
+    return K - given.K if alone and few > MOSTLY else 0
 
 
 def with_given(video: EmbeddedVideo, labelled: Given, name: str) -> EmbeddedVideo:

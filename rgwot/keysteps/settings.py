@@ -190,7 +190,7 @@ class Consensus(Clustering):
     )
 
 
-class Labelled(Decoder):
+class Labelled(Numbered):
     """Classifiers of annotated videos that learn from the others (methods 5.10)."""
 
     NAME = LABELLED
@@ -206,7 +206,11 @@ class Labelled(Decoder):
     draw: Literal["random", "suggested"] = Field(
         "random", description="how they are chosen: by the seed, or as `rgwot suggest` does"
     )
-    extra: Annotated[int, Field(ge=0)] = Field(0, description="new key steps beyond the annotated ones")
+    extra: Annotated[int, Field(ge=0)] | Literal["auto"] = Field(
+        "auto",
+        description="new key steps beyond the annotated ones; auto: none, or while only few moments are labelled, as "
+        "many as make K",
+    )
 
     def teachers(self, annotated: int) -> int:
         """Return how many of the ``annotated`` videos teach the others.

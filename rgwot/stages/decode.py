@@ -18,7 +18,7 @@ from rgwot.keysteps.decode import find_key_steps, segments_of
 from rgwot.keysteps.given import given_of_rows
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.labelled import Kept
-from rgwot.keysteps.labelling import ByVideo
+from rgwot.keysteps.labelling import ByVideo, extra_of
 from rgwot.keysteps.left_out import leave_one_out
 from rgwot.keysteps.ordering import KeySteps, counted, occurrences, rank_procedures, usual_kept
 from rgwot.keysteps.reading import KINDS, second_reading
@@ -201,9 +201,11 @@ def decode_task(
     check_labels(decoder, 0 if given is None else len(given.labels))
     run, taught, extra = decoder.__call__, None, 0
     if isinstance(decoder, Labelled) and given is not None:
-        # Leaving videos out decodes the same samples, too.
-        run, extra = partial(decoder.__call__, kept=kept or Kept()), decoder.extra
         taught = taught_by(task, given, decoder, seed)
+        extra = extra_of(decoder, taught)
+        decoder = decoder.model_copy(update={"extra": extra})
+        # Leaving videos out decodes the same samples, too.
+        run = partial(decoder.__call__, kept=kept or Kept())
     key_steps = find_key_steps(task, decoder, seed=seed, decode=run, alone=alone, labels_given=taught)
     key_steps.diagnostics.decoding_cpu_s = round(process_time() - began, 3)
     missing = None if taught is None or extra or not check else uncovered(task, taught)

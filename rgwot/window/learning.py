@@ -23,6 +23,7 @@ from rgwot.datasets.manifest import annotations_now
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.labelled import Kept
+from rgwot.keysteps.labelling import extra_of
 from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.settings import LABELLED, Decoder, Numbered, resolved_K
 from rgwot.keysteps.suggest import frames_of, moments_of
@@ -171,7 +172,7 @@ class Learner:
         run = self.taught_run(study) or self.plain_run(study)
         embedded, labelled = self._embedded(run), self._labels(study)
         given = given_of(embedded, labelled.table) if len(labelled.table) else None
-        K = given.K if given is not None and given.K > 1 else self._K(study)
+        K = self._K(study) if given is None else max(given.K + extra_of(self._decoder(study, run), given), 2)
         left = sum(len(video.time_s) for video in embedded.videos.values())
         left -= sum(int((labels >= 0).sum()) for labels in given.labels.values()) if given is not None else 0
         if left < 1:

@@ -167,7 +167,7 @@ def test_ids_with_one_path_mean_the_same_on_every_dataset(one, other):
         ("consensus@meanfield.alpha=0.3,consensus.order=0", "raw", "consensus@meanfield.alpha=0.3,order=0"),
         ("labelled@labelled.n=3", "rgwot-plus", "labelled@n=3"),
         ("labelled@n=all,labelled.extra=2,draw=suggested", "rgwot-plus", "labelled@draw=suggested,extra=2"),
-        ("labelled@labelled.n=all,extra=0,draw=random", "rgwot", "labelled"),
+        ("labelled@labelled.n=all,extra=auto,draw=random", "rgwot", "labelled"),
         ("labelled@procedure.learner=chain,n=2", "raw", "labelled@n=2,procedure.learner=chain"),
     ],
 )
@@ -217,7 +217,7 @@ def test_refused_methods(written, words):
         ("graphcut", "none", "does not fit method 'none'"),
         ("uniform", "rgwot", "does not fit method 'rgwot'"),
         ("kmeans@m=2", "rgwot", "unknown key 'm'"),
-        ("labelled@K=5", "rgwot-plus", "unknown key 'K'"),
+        ("labelled@m=5", "rgwot-plus", "unknown key 'm'"),
         ("labelled@n=0", "rgwot-plus", "labelled.n: "),
         ("kmeans@n=3", "rgwot-plus", "unknown key 'n'"),
         ("labelled", "none", "does not fit method 'none'"),

@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
 from sklearn.covariance import ledoit_wolf
+from sklearn.metrics import adjusted_rand_score
 
 import rgwot
 from rgwot.diagnostics import LeftOutFacts
@@ -442,6 +443,30 @@ def test_one_mark_of_every_step_in_the_whole_task_finds_them_all() -> None:
     frames = Frames(x, (T,) * V, 2.0, given=given, marked=given != UNKNOWN)
     decoded = decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS)
     assert (decoded.labels == looks).mean() > 0.9
+
+
+def test_one_answer_does_not_make_the_other_key_steps_disappear() -> None:
+    x, looks = task(0.3)
+    videos = {f"take {v}": part for v, part in enumerate(np.split(x.astype(np.float32), V))}
+
+    def answered(*moments: int) -> pd.DataFrame:
+        rows = [{"video": f"take {at // T}", "time_s": at % T / 2, "label": f"step {looks[at]}"} for at in moments]
+        return pd.DataFrame(rows)
+
+    for moments in ([100], [100, 230], [7, 100, 230, 400]):
+        found = rgwot.discover(videos, fps=2, K=5, labels=answered(*moments))
+        labels = np.concatenate([found.labels[name] for name in videos])
+        named = {looks[at] for at in moments}
+        assert found.diagnostics["labelled"]["extra"] == 5 - len(named)
+        assert adjusted_rand_score(looks, labels) > 0.95
+        for look in named:
+            step = next(step for step, name in found.diagnostics["labelled"]["names"].items() if name == f"step {look}")
+            assert (labels[looks == look] == int(step)).mean() > 0.95
+        others = [name for name in found.diagnostics["labelled"]["names"].values() if name.startswith("unlabelled")]
+        assert others == [f"unlabelled {letter}" for letter in "ABCDE"[: 5 - len(named)]]
+    # Where most of the key steps of a video are marked, there are no others.
+    every = [T + int(np.flatnonzero(looks[T : 2 * T] == look)[5]) for look in range(3)]
+    assert rgwot.discover(videos, fps=2, K=5, labels=answered(*every)).diagnostics["labelled"]["extra"] == 0
 
 
 def test_marks_reach_some_of_the_way_to_their_neighbours() -> None:
