@@ -334,7 +334,8 @@ def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEnt
             datasets.plain_path(named)
         with of_video("date", named):
             datasets.dated_path(str(holding_file(root / named)))
-    usable, facts = facts is not None, facts or VideoFacts()
+    # A context above may have caught an error, which mypy does not know.
+    usable, facts = facts is not None, facts or VideoFacts()  # type: ignore[redundant-expr,truthy-bool]
     if video.annotation is not None:
         clock = None
         if facts.duration_s is not None and facts.fps is not None:
