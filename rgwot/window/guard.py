@@ -169,7 +169,7 @@ class Guard:
 async def _body(receive: Receive, headers: Mapping[str, str]) -> bytes | None:
     """Return the body of a request, or None if it is too large; what is too large is not read to its end."""
     told = headers.get("content-length", "0")
-    # A number of thousands of digits would be an error of int.
+    # int raises an error for numbers of thousands of digits.
     if not told.isdecimal() or len(told) > len(str(MOST_BYTES)) or int(told) > MOST_BYTES:
         return None
     parts: list[bytes] = []

@@ -86,11 +86,11 @@ class Runs:
         self._thread.join(PATIENCE_S + 5)
 
     def state(self) -> dict[str, Any]:
-        """Return what a page shows.
+        """Return the state of the runs, as a page shows it.
 
-        ``at_work`` and ``waiting`` tell of runs, ``locked`` of a run of somebody else; ``done`` of ``steps``, and
-        ``progress``, a line for each video or training with its seconds left; ``fault`` is the one line of a run that
-        failed, ``log`` the file of its messages.
+        ``at_work`` and ``waiting`` say whether a run is at work or will begin, ``locked`` whether somebody else's run
+        is. ``done`` of ``steps`` jobs are finished; ``progress`` has a line for each video or training with its
+        seconds left. ``fault`` is the line of a failed run, ``log`` the file of its messages.
         """
         with self._lock:
             at_work, waiting, fault, cancelled = (

@@ -1,4 +1,4 @@
-"""Classifiers of the other videos: against scikit-learn, against hand-worked numbers, and what they may not see."""
+"""Classifiers of the other videos, compared with scikit-learn and hand-worked numbers; the video stays unseen."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ def test_broken_video_fails_or_is_skipped(own: Checkout) -> None:
     # The handling of bad videos does not affect the features of good ones.
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
-    # Once bad videos are to fail again, what was skipped is not passed over, though every file is up to date.
+    # If bad videos are to fail again, skipped ones count, although every file is up to date.
     assert "videos/tea/broken.mp4: not a readable video" in own.snakemake(SEGMENTS, more=["fail.yaml"]).mistake
     assert own.snakemake(INDEX, more=["skip.yaml"]).returncode == 0
     # After it is repaired, it is extracted again.

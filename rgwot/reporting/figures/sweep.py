@@ -32,7 +32,7 @@ APART = 0.11
 STAR: dict[str, Any] = {
     "marker": "*", "markersize": 9, "markeredgecolor": "#000000", "markeredgewidth": 0.5, "linestyle": "none",
 }  # fmt: skip
-#: Labels of a second axis above a panel.
+#: Labels of the second axis, which is above a panel.
 ABOVE = {"radius": "active radius a, frames", "temperature": "temperature ε/(1−α)"}
 Sweepable = Mapping[float | str, Row]
 """Rows by the value of a parameter; ``gt`` and ``gt+1`` are numbers of key steps, ``all`` is the number of videos."""

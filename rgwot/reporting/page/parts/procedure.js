@@ -80,7 +80,7 @@ function prepare(own, run) {
 /** The typical frames of a key step; none without a view. */
 export const typicalOf = (run, step) => ((viewOf(run) || { typical: [] }).typical.find((one) => one.key_step === step) || { frames: [] }).frames;
 
-/** Up to three moments that show a key step, as [video, seconds, picture]: typical frames, or else of the strips. */
+/** Up to three moments that show a key step, as [video, seconds, picture]: typical frames, or else strip pictures. */
 export function shotsOf(run, step) {
   const typical = typicalOf(run, step);
   const found = typical.filter(({ video, picture }) => picture && place.has(video)).map(({ video, time_s, picture }) => [place.get(video), time_s, picture]);

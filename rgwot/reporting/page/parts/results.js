@@ -80,7 +80,7 @@ export function stepName(run, step) {
   return own ? (isTaught(run) && factsOf(run).labels[own]) || nameOf(run, own) || `key step ${own}` : "-";
 }
 
-/** The name in the shown result of a step that has a name in annotations. */
+/** The name that the shown result gives to a step with this name in annotations. */
 export function calledNow(name) {
   const step = isTaught(state.run) && stepsOf(state.run).find((own) => stepName(state.run, own) === name);
   return (step && nameOf(state.run, step)) || name;
