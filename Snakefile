@@ -1,6 +1,7 @@
 # Procedure learning from unlabelled videos by RGWOT: from videos to tables.
 # This file is the table of contents; the stages are in workflow/rules, in the order in which data flows.
 import gc
+import sys
 from pathlib import Path
 
 from snakemake.logging import logger
@@ -73,7 +74,7 @@ rule all:
 
 onstart:
     note_revision(SNAKEFILE.parent)
-    for line in pages.notes(STUDY):
+    for line in pages.notes(STUDY, sys.argv):
         logger.warning(f"note: {line}")
     folder = Path(os.environ.setdefault(FOLDER_VARIABLE, str(Path(".snakemake/progress").absolute())))
     for left_over in folder.glob("*.json"):

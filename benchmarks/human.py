@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rgwot.config.configuration import Config, SynthSettings
+from rgwot.config.configuration import Config
 from rgwot.runtime.errors import RgwotError
+from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.timelines import (
     Piece,
     Timeline,

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from rgwot.blocks import Block
-from rgwot.config.configuration import Config, DatasetSettings, PageSettings, SynthSettings
+from rgwot.config.configuration import Config, DatasetSettings, PageSettings
 from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.config.settings import owners
 from rgwot.datasets.settings import ImportedFeatures
 from rgwot.embedding.settings import TrainedEncoder
 from rgwot.losses.settings import LOSSES
+from rgwot.synthetic.settings import SynthSettings
 
 INTRODUCTION = """# Options
 

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.datasets.annotation_files import read_annotation_file
-from rgwot.datasets.annotation_formats import BACKGROUND_LABEL, CODERS, ENDS, MOMENT, STARTS
+from rgwot.datasets.annotation_tables import CODERS, ENDS, MOMENT, STARTS
 from rgwot.datasets.annotations import BACKGROUND_NAMES, TOLERATED_S
 from rgwot.datasets.names import id_of, name_of_recording
+from rgwot.datasets.segment_rows import BACKGROUND_LABEL
 from rgwot.keysteps.given import BETWEEN, SampleLabels, check_silence, labels_of_rows, lasting, taken_silences
 from rgwot.keysteps.interface import Given
 from rgwot.runtime.errors import RgwotError, first_line, nearest

@@ -20,8 +20,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rgwot.config.configuration import SynthSettings
 from rgwot.datasets.registry import tasks_of
+from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.timelines import parametric
 from rgwot.timing import truth_labels
 

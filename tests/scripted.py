@@ -13,7 +13,7 @@ from typing import Any
 from snakemake.iocontainers import InputFiles, Log, OutputFiles, Params, ResourceList, Snakemake, Wildcards
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.study.jobs import settings_behind
+from rgwot.study.jobs import execution, settings_behind
 from rgwot.study.study import Study, Task
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "workflow" / "scripts"
@@ -32,7 +32,10 @@ def job(
     config: Mapping[str, Any] | None = None,
     threads: int = 1,
 ) -> Snakemake:
-    """Return what a script finds under the name ``snakemake``; dataset and task are own/tea, unless told otherwise."""
+    """Return what a script finds under the name ``snakemake``; dataset and task are own/tea, unless told otherwise.
+
+    Of ``config`` a script gets params and resources, as from the rules.
+    """
 
     def named(kind: type, files: Files) -> Any:
         if not isinstance(files, Mapping):
@@ -48,9 +51,10 @@ def job(
     # As the rules: the settings of method and decoder, unless a test gives them.
     behind = {"settings": settings_of(config or {}, told)} if "method" in told else {}
     params, ids = {**behind, **(params or {})}, named(Wildcards, told)
+    how = execution(Study.of(config or {}), told["dataset"])
     return Snakemake(
         named(InputFiles, input), named(OutputFiles, output), Params(fromdict=dict(params or {})), ids, threads,
-        ResourceList(), Log(toclone=[log]), dict(config or {}), "rule", None,
+        ResourceList(fromdict={"execution": how}), Log(toclone=[log]), {}, "rule", None,
     )  # fmt: skip
 
 

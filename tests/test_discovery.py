@@ -282,7 +282,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ),
         ({"K": "gt"}, "K=gt depends on the number of annotated steps, but no video of the task is annotated"),
         ({"seed": -1}, "seed: found -1, expected a whole number, 0 or more"),
-        ({"settings": {"datasets": {}}}, "settings: unknown block 'datasets'"),
+        ({"settings": {"datasets": {}}}, "settings: unknown key 'datasets'"),
         ({"settings": {"decode": 3}}, "settings: decode: found 3, expected keys and values"),
         ({"settings": {"whiten": {"d": 3}}}, "settings: unknown key 'whiten.d'; did you mean 'D'?"),
         ({"settings": {"decode": {"time": 0.1}}}, "decode.time: found 0.1, but rgwot-plus sets it to auto"),

@@ -20,7 +20,10 @@ FLOORS = {
         "timing", "transport",
     ),
     # Videos, features, data sets, settings, and the stages that read and write them.
-    "files": ("config", "datasets", "features", "names", "paths", "records", "runtime", "stages", "video"),
+    "files": (
+        "config", "datasets", "features", "names", "paths", "records", "runtime", "stages", "synthetic.settings",
+        "video",
+    ),
     # What people use.
     "application": (
         "__main__", "bundles", "choosing", "cli", "discovery", "estimator", "in_memory", "intake", "labels", "loading",

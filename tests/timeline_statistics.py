@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rgwot.config.configuration import SynthSettings
+from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.timelines import FPS, Timeline, TimelineSegment, mean_discordance
 
 

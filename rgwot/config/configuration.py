@@ -14,46 +14,9 @@ from rgwot.config.extensions import load_extensions
 from rgwot.config.settings import checked, owners
 from rgwot.datasets import registry
 from rgwot.datasets.settings import EITHER, FEATURES_ALONE, LAYOUTS, REMOVED, ImportedFeatures, LayoutOptions
-from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.errors import RgwotError, errors_of, nearest
 from rgwot.runtime.yaml_files import read_yaml
-
-
-class SynthSettings(Block):
-    """The content of a synthetic dataset; the levels are the means of EgoProceL's 16 tasks."""
-
-    layout: Literal["folder"] = Field("folder", description="folder: one folder per task")
-    tasks: tuple[str, ...] = Field(("assembly",), min_length=1, description="tasks to write")
-    K: int = Field(7, ge=2, le=40, description="key steps of a task")
-    n_videos: int = Field(10, ge=1, description="videos per task")
-    min_s: float = Field(40.0, gt=1.0, description="shortest clip, seconds")
-    max_s: float = Field(90.0, gt=1.0, description="longest clip, seconds")
-    foreground: float = Field(0.38, gt=0.02, le=1.0, description="mean share of a clip that is a key step")
-    missing: float = Field(0.12, ge=0.0, le=0.6, description="share of the key steps absent from a video")
-    repeated: float = Field(0.49, ge=0.0, le=0.8, description="1 - distinct steps / step segments, pooled over videos")
-    order_distance: float = Field(
-        0.13,
-        ge=0.0,
-        le=0.5,
-        description="mean normalised Kendall distance between the step orders of two videos",
-    )
-    width: int = Field(320, ge=64, multiple_of=2, description="frame width, pixels")
-    height: int = Field(240, ge=64, multiple_of=2, description="frame height, pixels")
-    seed: int = Field(0, ge=0, description="one seed for the ground truth and the pictures")
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if self.max_s < self.min_s:
-            raise ValueError(f"max_s = {self.max_s:g} is below min_s = {self.min_s:g}")
-        if len(set(self.tasks)) != len(self.tasks):
-            raise ValueError(f"tasks: found {', '.join(self.tasks)}; expected every task once")
-        return self
-
-
-def _checked(content: dict[str, object]) -> dict[str, dict[str, object]]:
-    try:
-        return checked(content)
-    except RgwotError as error:
-        raise ValueError(str(error)) from None
+from rgwot.synthetic.settings import SynthSettings
 
 
 class DatasetSettings(LayoutOptions):
@@ -78,7 +41,7 @@ class DatasetSettings(LayoutOptions):
     )
     tasks: tuple[str, ...] | None = Field(None, description="only these tasks; default: all of the dataset")
     synth: SynthSettings | None = Field(None, description="the workflow renders the dataset from these settings")
-    settings: Annotated[dict[str, Any], AfterValidator(_checked)] = Field(
+    settings: Annotated[dict[str, Any], AfterValidator(checked)] = Field(
         {}, description="blocks of this file that differ for this dataset"
     )
 
@@ -226,29 +189,15 @@ def load_config(content: Mapping[str, object], where: str = "config.yaml") -> Co
     RgwotError
         One line naming the key, what was found and what was expected.
     """
-    files = content.get("extensions", ())
-    if files is None:
-        raise RgwotError(
-            f"{where}: extensions: empty; expected a list of files, such as [mine.py]; fill it or leave it out"
-        )
-    if not isinstance(files, list | tuple) or not all(isinstance(file, str) for file in files):
-        raise RgwotError(
-            f"{where}: extensions: found {files!r}, expected a list of files, such as [mine.py]; "
-            "if a name is not a text, put it in quotes"
-        )
     # Extensions are loaded before the rest is validated, because they bring methods and settings.
-    try:
+    files = validated(Config, {key: content[key] for key in ("extensions",) if key in content}, where).extensions
+    with errors_of(where):
         load_extensions(files)
-    except RgwotError as error:
-        raise RgwotError(f"{where}: {error}") from None
-    known, others = owners(), set(Config.model_fields) - {"blocks"}
-    for name in content:
-        if name not in known and name not in others:
-            raise RgwotError(f"{where}: unknown key {name!r}; {nearest(str(name), [*others, *known])}")
-    try:
+        known, others = owners(), set(Config.model_fields) - {"blocks"}
+        for name in content:
+            if name not in known and name not in others:
+                raise RgwotError(f"unknown key {name!r}; {nearest(str(name), [*others, *known])}")
         blocks = checked({name: keys for name, keys in content.items() if name in known})
-    except RgwotError as error:
-        raise RgwotError(f"{where}: {error}") from None
     return validated(Config, {**{name: content[name] for name in content if name in others}, "blocks": blocks}, where)
 
 

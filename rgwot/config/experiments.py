@@ -16,15 +16,15 @@ from numbers import Integral
 from typing import Any, TypeVar
 
 from rgwot.blocks import Block, Blocks, Model, flatten, join_id, nested, value_text
-from rgwot.config.configuration import Config, load_config
+from rgwot.config.configuration import Config
 from rgwot.config.methods import DECODERS, FAMILIES, NAME_PATTERN, Family
-from rgwot.config.settings import EXECUTION, defaults, merged, owners
+from rgwot.config.settings import EXECUTION, checked, defaults, merged
 from rgwot.embedding.settings import Embedding, SplitSettings, moved
 from rgwot.evaluation import EvaluationSettings
 from rgwot.features.settings import FeatureSettings
 from rgwot.keysteps.settings import LABELLED, Decoder, Labelled, Numbered, resolved_K
 from rgwot.paths import Run
-from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.errors import RgwotError, errors_of, nearest
 
 Settings = TypeVar("Settings", bound=Block)
 
@@ -76,11 +76,9 @@ def parsed(text: str) -> Model:
     >>> parsed("graphcut@K=5,pairwise=4") == Graphcut(K=5, pairwise=4), str(Graphcut(K=5, pairwise=4))
     (True, 'graphcut@K=5,pairwise=4')
     """
-    base, written = split_id(text)
-    family = FAMILIES.get(base)
+    family = FAMILIES.get(split_id(text)[0])
     kind: type[Model] = family.embedding if family else decoder_of(text)
-    sets = family.sets if family else kind.SETS
-    keys = _keys(text, kind, written)
+    sets, keys = family.sets if family else kind.SETS, _keys(text, kind)
     model = kind.of(merged(nested(sets), nested(keys)), f"experiment {text!r}")
     _refuse_unknown(text, model, keys)
     return model
@@ -165,17 +163,18 @@ class Experiments:
 
     def _method(self, text: str) -> str:
         """Return the canonical spelling of a method id."""
-        family, (base, written) = family_of(text), split_id(text)
-        keys = _keys(text, family.embedding, written)
-        meant, plain = self._embeddings(family, keys, f"experiment {text!r}"), self._embeddings(family)
+        family = family_of(text)
+        kind, keys = family.embedding, _keys(text, family.embedding)
+        meant = self._models(kind, f"experiment {text!r}", family.sets, keys)
+        plain = self._models(kind, family.name, family.sets)
         _refuse_unknown(text, meant[0], keys)
         _refuse_unused_split(text, keys, plain)
         # If another family has these settings, the id has its name: rgwot@beta=0 is vaot.
-        spellings = [(base, _needed(keys, meant, plain))]
+        spellings = [(family.name, _needed(keys, meant, plain))]
         for other in FAMILIES.values():
-            if other.embedding is family.embedding and _of_decoders(other) == _of_decoders(family):
-                fewer = _needed(keys, meant, self._embeddings(other))
-                if self._embeddings(other, fewer) == meant:
+            if other.embedding is kind and _of_decoders(other) == _of_decoders(family):
+                fewer = _needed(keys, meant, self._models(kind, other.name, other.sets))
+                if self._models(kind, other.name, other.sets, fewer) == meant:
                     spellings.append((other.name, fewer))
         name, needed = min(spellings, key=lambda spelling: len(spelling[1]))
         return _spelt(name, meant[0], needed)
@@ -192,51 +191,48 @@ class Experiments:
             raise RgwotError(
                 f"decoder {text!r}: {kind.NAME} does not learn from annotated videos; expected {meant_text!r}"
             )
-        keys = _keys(text, kind, split_id(text)[1])
-        layers = [
-            merged(self.config.blocks, change, nested(family.sets), nested(kind.SETS)) for change in self._changes
-        ]
-        plain = [kind.of(layer) for layer in layers]
-        meant = [kind.of(merged(layer, nested(keys)), f"experiment {text!r}") for layer in layers]
+        keys = _keys(text, kind)
+        plain = self._models(kind, text, family.sets, kind.SETS)
+        meant = self._models(kind, f"experiment {text!r}", family.sets, kind.SETS, keys)
         _refuse_unknown(text, meant[0], keys)
         return _spelt(kind.NAME, meant[0], _needed(keys, meant, plain))
 
-    def _embeddings(self, family: Family, keys: Mapping[str, object] | None = None, where: str = "") -> list[Embedding]:
-        """Return the embedding of a family for each of the different changes that datasets make."""
-        layers = (self.config.blocks, nested(family.sets), nested(keys or {}))
-        return [
-            family.embedding.of(merged(layers[0], change, *layers[1:]), where or family.name)
-            for change in self._changes
-        ]
+    def _models(self, kind: type[Settings], where: str, *dotted: Mapping[str, object]) -> list[Settings]:
+        """Return the model with further keys, for each of the different changes that datasets make."""
+        return [self._model(kind, where, change, *dotted) for change in self._changes]
+
+    def _model(self, kind: type[Settings], where: str, change: Blocks, *dotted: Mapping[str, object]) -> Settings:
+        return kind.of(merged(self.config.blocks, change, *map(nested, dotted)), where)
 
     def _embedding(self, method: str, dataset: str) -> Embedding:
         """Return the embedding of a method on a dataset."""
-        text = self.method(method)
+        text, change = self.method(method), self._change(dataset)
         family = family_of(text)
-        keys = _keys(text, family.embedding, split_id(text)[1])
-        return family.embedding.of(merged(*self._layers(dataset), nested(family.sets), nested(keys)), text)
+        return self._model(family.embedding, text, change, family.sets, _keys(text, family.embedding))
 
     def _decoding(self, method: str, decoder: str, dataset: str) -> Decoder:
         """Return the decoder of an experiment on a dataset."""
         family, text = family_of(self.method(method)), self.decoder(decoder, method)
-        kind = decoder_of(text)
-        sets, keys = (nested(family.sets), nested(kind.SETS)), nested(_keys(text, kind, split_id(text)[1]))
-        return kind.of(merged(*self._layers(dataset), *sets, keys), f"{method}/{text}")
+        kind, change = decoder_of(text), self._change(dataset)
+        return self._model(kind, f"{method}/{text}", change, family.sets, kind.SETS, _keys(text, kind))
 
     def _common(self, kind: type[Settings], dataset: str) -> Settings:
         """Return settings of a dataset that no method and no decoder changes."""
-        return kind.of(merged(*self._layers(dataset)))
+        return self._model(kind, "settings", self._change(dataset))
 
     def values(self, method: str, dataset: str) -> dict[str, Any]:
         """Return the value that a method has for every dotted key, of other methods and of decoders, too."""
         text = self.method(method)
         family = family_of(text)
-        keys = _keys(text, family.embedding, split_id(text)[1])
-        return {**defaults(), **flatten(merged(*self._layers(dataset))), **family.sets, **keys}
+        return {**defaults(), **self.written(dataset), **family.sets, **_keys(text, family.embedding)}
 
-    def _layers(self, dataset: str) -> tuple[Blocks, Blocks]:
+    def written(self, dataset: str) -> dict[str, object]:
+        """Return what the configuration says for a dataset, by dotted key."""
+        return flatten(merged(self.config.blocks, self._change(dataset)))
+
+    def _change(self, dataset: str) -> Blocks:
         entry = self.config.datasets.get(dataset)
-        return self.config.blocks, entry.settings if entry else {}
+        return entry.settings if entry else {}
 
 
 def _of_decoders(family: Family) -> dict[str, object]:
@@ -245,10 +241,10 @@ def _of_decoders(family: Family) -> dict[str, object]:
     return {key: value for key, value in family.sets.items() if key not in own}
 
 
-def _keys(text: str, kind: type[Model], written: Mapping[str, str]) -> dict[str, object]:
-    """Return the written values by dotted key."""
+def _keys(text: str, kind: type[Model]) -> dict[str, object]:
+    """Return the values of an id by dotted key."""
     values: dict[str, object] = {}
-    for spelling, value in written.items():
+    for spelling, value in split_id(text)[1].items():
         key = kind.full_key(spelling)
         if key in values:
             raise RgwotError(f"experiment {text!r}: {spelling!r} and {kind.short_key(key)!r} are the same key")
@@ -325,12 +321,10 @@ def resolved(
     if settings is not None and not isinstance(settings, Mapping):
         raise RgwotError(f"settings: found {settings!r}, expected blocks such as {{'train': {{'iterations': 800}}}}")
     blocks = {block: dict(keys) if isinstance(keys, Mapping) else keys for block, keys in (settings or {}).items()}
-    for block in blocks:
-        if block not in (known := owners()):
-            raise RgwotError(f"settings: unknown block {block!r}; {nearest(str(block), known)}")
     if K is not None:
         blocks["decode"] = {**blocks.get("decode", {}), "K": K}
-    experiments = Experiments(load_config(blocks, "settings"))
+    with errors_of("settings"):
+        experiments = Experiments(Config(blocks=checked(blocks)))
     written, method = str(method), experiments.method(str(method))
     decoder = experiments.decoder(str(decoder), method)
     for line in replaced_settings(written, decoder, flatten(blocks)):

@@ -12,8 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rgwot.datasets import annotation_formats as formats
-from rgwot.datasets.annotation_formats import BACKGROUND_LABEL, SegmentRow, label_rate
+from rgwot.datasets import annotation_tables, boris
 from rgwot.datasets.annotations import (
     BACKGROUND_NAMES,
     TOLERATED_S,
@@ -22,6 +21,9 @@ from rgwot.datasets.annotations import (
     Complaints,
     build_annotation,
 )
+from rgwot.datasets.elan import read_elan, read_textgrid
+from rgwot.datasets.mstcn import label_rate, read_mstcn
+from rgwot.datasets.segment_rows import BACKGROUND_LABEL, SegmentRow
 from rgwot.datasets.settings import Options
 from rgwot.datasets.text import DataFault, judged, read_bytes
 from rgwot.runtime.errors import RgwotError, first_line
@@ -58,25 +60,27 @@ class _Reader:
 #: The format of a file is the first that has its suffix and fits its beginning. Rows with a label in `BACKGROUND_NAMES`
 #: are background.
 ANNOTATION_READERS: Mapping[str, _Reader] = {
-    "elan": _Reader(formats.read_elan, (".eaf",), "a tier of ELAN", _has("ANNOTATION_DOCUMENT")),
-    "textgrid": _Reader(formats.read_textgrid, (".textgrid",), "a tier of a TextGrid of Praat"),
+    "elan": _Reader(read_elan, (".eaf",), "a tier of ELAN", _has("ANNOTATION_DOCUMENT")),
+    "textgrid": _Reader(read_textgrid, (".textgrid",), "a tier of a TextGrid of Praat"),
     "boris": _Reader(
-        formats.read_boris,
+        boris.read_boris,
         (".boris", ".boris.gz", ".tsv", ".csv"),
         "a project or an exported table of BORIS",
-        formats.is_boris,
-        many=("{", formats.MANY),
+        boris.is_boris,
+        many=("{", boris.MANY),
     ),
-    "mstcn": _Reader(formats.read_mstcn, (".txt",), "a label per line and frame, as MS-TCN has it", counts=True),
+    "mstcn": _Reader(read_mstcn, (".txt",), "a label per line and frame, as MS-TCN has it", counts=True),
     "table": _Reader(
-        formats.read_table_rows,
+        annotation_tables.read_table_rows,
         (".csv", ".tsv"),
-        f"columns {formats.HEADINGS}",
-        formats.is_table,
+        f"columns {annotation_tables.HEADINGS}",
+        annotation_tables.is_table,
         many=("video",),
     ),
     "three_columns": _Reader(
-        formats.read_without_header, (".csv",), "start,end,<number> <name> without a header, as EgoProceL has it"
+        annotation_tables.read_without_header,
+        (".csv",),
+        "start,end,<number> <name> without a header, as EgoProceL has it",
     ),
 }
 
@@ -102,10 +106,10 @@ def format_of(path: Path) -> str:
     if suffix in TEXTS and not head.strip():
         return readers[-1]
     for name in readers:
-        fault = formats.unread_header(head) if name == "three_columns" else ""
+        fault = annotation_tables.unread_header(head) if name == "three_columns" else ""
         if not fault and ANNOTATION_READERS[name].fits(head):
             return name
-    if suffix in (".csv", ".tsv") and (fault := formats.unread_header(head)):
+    if suffix in (".csv", ".tsv") and (fault := annotation_tables.unread_header(head)):
         raise DataFault("columns", path, "", fault)
     raise DataFault(
         "file",

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.datasets.annotation_formats import records
+from rgwot.datasets.annotation_tables import records
 from rgwot.datasets.arrays import ARRAY_ERRORS, ArraySource, Slices, open_array
 from rgwot.datasets.settings import ImportSettings
 from rgwot.datasets.text import read_lines

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from rgwot.datasets.annotation_formats import records
+from rgwot.datasets.annotation_tables import records
 from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Complaints, build_annotation
 from rgwot.datasets.arrays import holding_file, packed_name
 from rgwot.datasets.base import DatasetFiles, VideoEntry

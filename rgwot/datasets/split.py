@@ -17,7 +17,8 @@ from itertools import accumulate
 import numpy as np
 
 from rgwot.datasets.names import stem_of
-from rgwot.runtime.errors import RgwotError
+from rgwot.embedding.settings import SplitSettings
+from rgwot.runtime.errors import RgwotError, errors_of
 
 #: Alignment needs at least two videos, scoring at least one.
 MIN_TRAIN, MIN_TEST = 2, 1
@@ -63,6 +64,17 @@ def split_videos(subjects: Mapping[str, str], fraction: float, seed: int) -> tup
         )
     out = set(ranked[: int(np.abs(counts - fraction * len(subjects)).argmin()) + 1])
     return tuple(sorted(video for video, subject in subjects.items() if subject in out))
+
+
+def held_out(data: SplitSettings, videos: Iterable[str], subjects: Mapping[str, str], task: str) -> tuple[str, ...]:
+    """Return the videos that these settings hold out; a video that is not in ``subjects`` is its own subject.
+
+    Raises RgwotError, with the name of the ``task``, as `split_videos`.
+    """
+    if data.split == "all":
+        return ()
+    with errors_of(task):
+        return split_videos({video: subjects.get(video, video) for video in videos}, data.holdout, data.split_seed)
 
 
 def _counted(number: int, what: str) -> str:

@@ -207,7 +207,8 @@ class Kept:
     """A cache of results that do not depend on labels, for decoding the same samples with other labels.
 
     Samples in context (`CONTEXTS`) and alignments of pairs of videos are kept for one task; those of other samples
-    replace them. They are found by the values of samples, so results are the same to the bit as without them.
+    replace them. They are found by the values of samples, so results are the same to the bit as without them. So are
+    the memberships by which moments are suggested (`rgwot.keysteps.suggest.suggest_moments`), for one seed.
     """
 
     def __init__(self) -> None:
@@ -215,6 +216,7 @@ class Kept:
         self._components: list[Components] = []
         self._views: list[Array] = []
         self._pairs: dict[tuple[bytes, bytes], tuple[float, NDArray[np.int16]]] = {}
+        self._segmented: tuple[Array, Sequence[int], int, Array] | None = None
 
     def contexts(self, frames: Frames) -> tuple[list[Components], list[Array]]:
         """Return the components of samples in each of `CONTEXTS`, fitted to them, and these samples in context."""
@@ -227,6 +229,13 @@ class Kept:
                 self._views.append(self._components[-1].apply(context))
             self._frames = replace(frames, given=None, marked=None)
         return self._components, self._views
+
+    def memberships(self, x: Array, lengths: Sequence[int], K: int, segment: Callable[[int], Array]) -> Array:
+        """Return the memberships (T, C) of samples x (T, D) of videos that ``segment`` has for K, made once."""
+        of = self._segmented
+        if of is None or of[1:3] != (lengths, K) or not np.array_equal(of[0], x):
+            self._segmented = of = x, lengths, K, segment(K)
+        return of[3]
 
     def warp(self, x_all: Array, y_all: Array) -> tuple[Array, NDArray[np.int16]]:
         """Align pairs of sequences as `rgwot.keysteps.warping.warp`, each pair once."""

@@ -14,7 +14,7 @@ import pandas as pd
 
 from rgwot.columns import readable
 from rgwot.datasets.annotation_files import read_annotation_file
-from rgwot.datasets.annotation_formats import header_columns, is_table
+from rgwot.datasets.annotation_tables import header_columns, is_table
 from rgwot.datasets.annotations import overlapping
 from rgwot.datasets.names import VIDEO_SUFFIXES, VIDEO_TABLE, stem_of, video_id
 from rgwot.datasets.text import read_lines

@@ -14,7 +14,7 @@ from rgwot.procedure.facts import join_words
 from rgwot.procedure.groups import ALPHA, MEASURES, PERMUTATIONS, TEST_COLUMNS, compare_groups, few_videos
 from rgwot.records import read_segments
 from rgwot.runtime.csv_files import read_csv
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, errors_of
 from rgwot.stages.procedure import read_deviation_list
 
 #: The bars of all groups together fill this part of a key step's space.
@@ -31,10 +31,8 @@ def groups_of_result(keysteps: Path, videos_csv: Path, column: str, task: str | 
     groups = read_groups(videos_csv, videos, column, task)
     subjects = subjects_in(read_video_table(videos_csv), videos_csv, videos, task)
     deviating = read_deviation_list(keysteps / name_of(DEVIATIONS))
-    try:
+    with errors_of(videos_csv):
         return compare_groups(recordings, deviating, groups, subjects=subjects)
-    except RgwotError as error:
-        raise RgwotError(f"{videos_csv}: {error}") from None
 
 
 def note_on_teaching(videos: Collection[str]) -> str:

@@ -11,16 +11,17 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import import_module, invalidate_caches
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rgwot import paths
+from rgwot.reporting import table_files
+from rgwot.reporting.table_files import OWN_TABLES
 from rgwot.reporting.tables.table import AnyTable
 from rgwot.runtime.errors import RgwotError, first_line, nearest
 from rgwot.study.shipped import TABLES_FOLDER
@@ -28,11 +29,7 @@ from rgwot.study.study import Study
 
 if TYPE_CHECKING:
     from rgwot.reporting.figures.drawing import Drawing
-    from rgwot.reporting.figures.style import Drawn
 
-#: Files with the tables of a study, beside its ``config.yaml``.
-OWN_TABLES = Path("tables")
-_PACKAGE = "rgwot_tables"
 _ID = re.compile(r"[a-z][a-z0-9_]*")
 _Definition = TypeVar("_Definition")
 
@@ -58,11 +55,14 @@ class _Targets(NamedTuple):
         """Return a figure of a study; raise RgwotError for an unknown one, or if it cannot be drawn."""
         from rgwot.reporting.figures.drawing import Drawing
 
-        return _made("figure", name, Drawing, self._find("figure", name, self.figures), study)
-
-    def title(self, name: str) -> str:
-        """Return the title of a figure."""
-        return _title(self.figures[name], name)
+        function = self._find("figure", name, self.figures)
+        drawing = _made("figure", name, Drawing, function, study)
+        if "<" in getattr(drawing.draw, "__qualname__", ""):
+            raise RgwotError(
+                f"figure {name!r}: draw: found {drawing.draw.__qualname__}, expected a function at the top of a file, "
+                "which a job can import; move it there"
+            )
+        return replace(drawing, title=_title(function, name))
 
     def _find(
         self, kind: str, name: str, functions: Mapping[str, Callable[..., _Definition]]
@@ -82,21 +82,16 @@ def load_targets(own: Path = OWN_TABLES) -> _Targets:
         One line with the file, and what is wrong.
     """
     folders = [own.absolute(), TABLES_FOLDER]
-    # One package of both folders, so that files can import from each other: ``from .rows import ...``.
-    for name in [name for name in sys.modules if name.split(".")[0] == _PACKAGE]:
+    for name in [name for name in sys.modules if name.startswith(f"{table_files.__name__}.")]:
         del sys.modules[name]
+        vars(table_files).pop(name.rpartition(".")[2], None)
     invalidate_caches()
-    spec = spec_from_file_location(
-        _PACKAGE, TABLES_FOLDER / "__init__.py", submodule_search_locations=list(map(str, folders))
-    )
-    if spec is None:
-        raise RgwotError(f"{TABLES_FOLDER / '__init__.py'}: cannot be read; install rgwot again")
-    sys.modules[_PACKAGE] = module_from_spec(spec)
+    table_files.__path__ = list(map(str, folders))
     found: dict[str, dict[str, Any]] = {"TABLES": {}, "FIGURES": {}}
     for stem in sorted({path.stem for folder in folders for path in folder.glob("*.py")} - {"__init__"}):
         path = next(path for folder in folders if (path := folder / f"{stem}.py").exists())
         try:
-            module = import_module(f"{_PACKAGE}.{stem}")
+            module = import_module(f"{table_files.__name__}.{stem}")
         except Exception as error:
             raise RgwotError(f"{path}: {type(error).__name__}: {first_line(error)}") from error
         for kind, functions in found.items():
@@ -120,8 +115,11 @@ def _made(kind: str, name: str, expected: type[_Definition], function: Callable[
         raise RgwotError(f"{kind} {name!r}: {error}") from None
     except Exception as error:
         # The innermost line in a file of tables is named, because the function may call others.
-        folders = sys.modules[_PACKAGE].__path__
-        lines = [frame for frame in extract_tb(error.__traceback__) if str(Path(frame.filename).parent) in folders]
+        lines = [
+            frame
+            for frame in extract_tb(error.__traceback__)
+            if str(Path(frame.filename).parent) in table_files.__path__
+        ]
         where = f"{lines[-1].filename}:{lines[-1].lineno}" if lines else f"{kind} {name!r}"
         raise RgwotError(f"{where}: {type(error).__name__}: {first_line(error)}") from error
     if not isinstance(made, expected):
@@ -156,19 +154,19 @@ def figure(study: Study, name: str) -> Drawing:
     return targets(study).figure(name, study)
 
 
-def write_table_files(study: Study, name: str, output: Path, row: str | None = None) -> None:
-    """Write a table, or one of its rows, as CSV, Markdown and LaTeX."""
+def write_table_files(table_: AnyTable, files: Iterable[str], output: Path, row: str | None = None) -> None:
+    """Write a table, or one of its rows, as CSV, Markdown and LaTeX, from its ``files``."""
     from rgwot.reporting.tables.hyperparameters import Hyperparameters
     from rgwot.reporting.tables.runtime import Runtime
     from rgwot.reporting.tables.table import Table
 
-    table_ = table(study, name)
     if isinstance(table_, (Hyperparameters, Runtime)):
-        table_.write(study, output)
+        table_.write(output)
     elif isinstance(table_, Table):
         from rgwot.reporting.tables import printed, scores
 
-        scores.write_table(table_, table_.scores(study, row), output, row)
+        reported = table_.reported and str(table_.reported.file)
+        scores.write_table(table_, [file for file in files if file != reported], output, row)
         printed.render_table(table_, output)
 
 
@@ -198,15 +196,10 @@ def figure_files(study: Study, name: str) -> list[str]:
     return list(map(str, figure(study, name).files))
 
 
-def figure_content(study: Study, name: str) -> str:
-    """Return the content of a figure as text; if the text changes, the figure is outdated."""
-    shown = figure(study, name)
-    return f"{targets(study).title(name)} {shown.about} {shown.shown!r}"
-
-
 def figure_caption(study: Study, name: str) -> list[str]:
     """Return the paragraphs of a figure's caption in a report."""
-    return [f"{targets(study).title(name)}. {figure(study, name).caption}", figure(study, name).about]
+    shown = figure(study, name)
+    return [f"{shown.title}. {shown.caption}", shown.about]
 
 
 def figure_labels(study: Study, name: str, form: str) -> dict[str, str]:
@@ -214,15 +207,6 @@ def figure_labels(study: Study, name: str, form: str) -> dict[str, str]:
     shown = figure(study, name)
     seeds = ", ".join(map(str, shown.seeds))
     return {"figure": name, "data": ", ".join(shown.data), "protocol": shown.protocols, "seeds": seeds, "form": form}
-
-
-def draw_figure(study: Study, name: str) -> Drawn:
-    """Draw a figure from its files."""
-    from rgwot.reporting.figures.style import styled
-
-    shown = figure(study, name)
-    with styled():
-        return shown.draw(targets(study).title(name), shown.about, *shown.shown)
 
 
 def paper_files(study: Study) -> list[str]:

@@ -79,6 +79,21 @@ EXTRAS = {
 
 
 @contextmanager
+def errors_of(thing: object) -> Iterator[None]:
+    """Let the errors of the code inside begin with the thing that they are about.
+
+    >>> with errors_of("mine/tea"):
+    ...     raise RgwotError("no video")
+    Traceback (most recent call last):
+    rgwot.runtime.errors.RgwotError: mine/tea: no video
+    """
+    try:
+        yield
+    except RgwotError as error:
+        raise RgwotError(f"{thing}: {error}") from None
+
+
+@contextmanager
 def extras(needed_by: object) -> Iterator[None]:
     """Raise RgwotError, with the command that installs it, if the code inside imports a package that is missing.
 

@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import subprocess
+import uuid
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -39,6 +40,8 @@ PACKAGES = (
 )  # fmt: skip
 #: The environment variable that passes the revision of the code to jobs.
 REVISION = "RGWOT_REVISION"
+#: The file with the `study_id`.
+STUDY_ID = ".snakemake/rgwot-study"
 
 
 def record_path(output: Path) -> Path:
@@ -64,6 +67,26 @@ def recorded_settings(output: Path) -> dict[str, dict[str, object]]:
         return {}
 
 
+def study_id() -> str:
+    """Return the id of the runs in this folder, which the first job makes; empty outside a run.
+
+    It lies beside what Snakemake remembers of its outputs, so that it is copied, and removed, with it.
+    """
+    file = Path(STUDY_ID)
+    with contextlib.suppress(FileExistsError, FileNotFoundError), file.open("x", encoding="utf-8") as text:
+        text.write(uuid.uuid4().hex)
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+def made_here(output: Path) -> bool:
+    """Return whether an output was made by a job that Snakemake remembers in this folder."""
+    try:
+        of_study = json.loads(record_path(output).read_text(encoding="utf-8"))["study"]
+        return bool(of_study) and of_study == Path(STUDY_ID).read_text(encoding="utf-8")
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return False
+
+
 def unedited(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file of key steps; raise RgwotError if the record beside it has another SHA-256."""
     file = Path(path)
@@ -71,7 +94,8 @@ def unedited(path: str | os.PathLike[str]) -> Path:
     if written is not None and file.is_file() and written != sha256(file):
         raise RgwotError(
             f"{file}: changed since it was written, expected SHA-256 {written[:12]}; to correct key steps, save the "
-            f"rows of a video as its annotation beside the video (VIDEO.csv: start_s,end_s,label), and {remake(file)}"
+            "rows of a video as its annotation beside the video (VIDEO.csv: start_s,end_s,label), remove the file, and "
+            f"{remake(file).removeprefix('remove it and ')}"
         )
     return file
 

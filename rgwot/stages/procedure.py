@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from rgwot.columns import DEVIATION_COLUMNS, OCCURRENCE_COLUMNS
-from rgwot.datasets.annotation_formats import records
+from rgwot.datasets.annotation_tables import records
 from rgwot.paths import DEVIATIONS, PROCEDURE, name_of
 from rgwot.procedure.expected import ExpectedStep, parse_expected
 from rgwot.procedure.graphs import Edges, Step, restricted
@@ -17,7 +17,7 @@ from rgwot.procedure.interface import Deviation, Procedure, Recording
 from rgwot.procedure.learning import recordings_from_segments
 from rgwot.records import read_deviations, typed_occurrences
 from rgwot.runtime.csv_files import read_csv, typed, write_csv
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, errors_of
 from rgwot.runtime.files import write_json
 from rgwot.runtime.provenance import unedited
 from rgwot.runtime.yaml_files import read_yaml
@@ -41,10 +41,8 @@ def read_procedure(path: str | os.PathLike[str]) -> Procedure:
     content = read_yaml(unedited(path))
     if not isinstance(content, dict):
         raise RgwotError(f"{path}: found {type(content).__name__}, expected an object with nodes and edges")
-    try:
+    with errors_of(path):
         return Procedure.from_json(content)
-    except RgwotError as error:
-        raise RgwotError(f"{path}: {error}") from None
 
 
 def deviation_table(deviations: Sequence[Deviation]) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from inspect import signature
 from typing import TypeVar
 
+from rgwot.paths import Run
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import batch
 from rgwot.study.study import Study, Task
@@ -23,7 +24,8 @@ def answer(study: Study, wildcards: Mapping[str, str], function: Callable[..., A
         Given as ``study``.
     wildcards
         Given by their names, ``seed`` as a number. Dataset and task are the parameter ``task``
-        (`rgwot.study.study.Task`). The videos of a job are ``chosen``: those of the batch ``part``, or the ``video``.
+        (`rgwot.study.study.Task`), and method, decoder and seed ``run`` (`rgwot.paths.Run`). The videos of a job are
+        ``chosen``: those of the batch ``part``, or the ``video``.
     function
         The function. A parameter that has a default and is none of these keeps it.
 
@@ -34,6 +36,8 @@ def answer(study: Study, wildcards: Mapping[str, str], function: Callable[..., A
     given: dict[str, object] = {**wildcards, "study": study}
     if "seed" in wildcards:
         given["seed"] = int(wildcards["seed"])
+        if "decoder" in wildcards:
+            given["run"] = Run(wildcards["method"], wildcards["decoder"], int(wildcards["seed"]))
     if "task" in wildcards:
         task = Task(study, wildcards["dataset"], wildcards["task"])
         given["task"] = task

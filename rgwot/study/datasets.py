@@ -13,19 +13,19 @@ from functools import cache
 from pathlib import Path
 
 from rgwot import paths
-from rgwot.config.configuration import SynthSettings
+from rgwot.config.configuration import DatasetSettings
 from rgwot.datasets import frame_labels, registry
-from rgwot.datasets.annotations import NO_ROWS, steps_of
+from rgwot.datasets.annotations import NO_ROWS, Annotation, steps_of
 from rgwot.datasets.arrays import feature_file, holding_file
 from rgwot.datasets.base import DatasetFiles, VideoEntry
-from rgwot.datasets.finding import find, layout_module, no_task, read_options
+from rgwot.datasets.finding import find, layout_module, no_task
 from rgwot.datasets.names import VIDEO_TABLE, stem_of, video_id
-from rgwot.datasets.settings import ImportedFeatures
 from rgwot.datasets.video_table import columns_of, read_video_table
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import dated_ahead
 from rgwot.runtime.text import pairing_key
 from rgwot.study.study import Study, Task
+from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.timelines import clip_path, video_names
 
 #: Alignment needs a pair of different videos.
@@ -136,22 +136,22 @@ def scored_videos(task: Task) -> list[str]:
     Only a layout with the option ``silence`` has others; its annotations are read. A faulty one counts, too, because
     the stages tell its fault.
     """
-    settings, root = task.entry, task.root
-    module, chosen = layout_module(settings.layout), annotated_videos(task)
-    entries = videos(task)
-    if "silence" not in module.OPTIONS or None in entries.values():
+    chosen, entries = annotated_videos(task), videos(task)
+    if "silence" not in layout_module(task.entry.layout).OPTIONS:
         return chosen
-    options = read_options(task.dataset, settings.layout, settings.options())
-    facts = registry.facts(settings.subset or task.dataset, task.name)
 
-    def scorable(entry: VideoEntry) -> bool:
+    def scorable(entry: VideoEntry | None) -> bool:
         try:
-            reason = module.read_annotation(root, entry, facts, None, options).unscored(options.silence)
+            return entry is None or _annotation(task, entry).unscored(task.options.silence) in ("", NO_ROWS)
         except (RgwotError, OSError):
             return True
-        return reason in ("", NO_ROWS)
 
-    return [video for video in chosen if (entry := entries[video]) is not None and scorable(entry)]
+    return [video for video in chosen if scorable(entries[video])]
+
+
+def _annotation(task: Task, entry: VideoEntry) -> Annotation:
+    """Read the annotation of a video, which is not opened."""
+    return layout_module(task.entry.layout).read_annotation(task.root, entry, task.facts, None, task.options)
 
 
 def annotations_of(task: Task) -> str:
@@ -189,20 +189,12 @@ def files(task: Task) -> list[str]:
     return list(dict.fromkeys([*paths, *_rates(task.study, task.dataset), *_mapping(task)]))
 
 
-def imported(study: Study, dataset: str) -> ImportedFeatures:
-    """Return the settings for importing the features of a dataset."""
-    settings = study.config.dataset(dataset).imported
-    if settings is None:
-        raise RgwotError(f"datasets.{dataset}: has no block `imported`, so its features are extracted, not imported")
-    return settings
-
-
 def imported_file(task: Task, video: str) -> str:
     """Return the file with the imported features of a video."""
-    file, folder = video_file(task, video), imported(task.study, task.dataset).folder
-    if folder is None or task.entry.features_alone:
+    file, form = video_file(task, video), task.entry.imported
+    if form is None or form.folder is None or task.entry.features_alone:
         return file
-    place = task.study.config.folder(folder)
+    place = task.study.config.folder(form.folder)
     try:
         return plain_path(str(feature_file(place, task.name, video)))
     except RgwotError:
@@ -216,28 +208,20 @@ def imported_file(task: Task, video: str) -> str:
 def manifest_entry(study: Study, dataset: str) -> dict[str, object]:
     """Return the settings of a dataset that the manifests of its tasks depend on."""
     entry = study.config.dataset(dataset)
-    dataset_files: dict[str, object] = {
+    settings: dict[str, object] = {
         "layout": entry.layout,
         "root": str(study.config.root_of(dataset)),
         "options": entry.options(),
         "on_bad_video": study.config.on_bad_video,
     }
-    if entry.features_alone:
-        # Without a video, its length follows from the features and their rate, which is among these settings.
-        dataset_files["imported"] = imported(study, dataset).model_dump(exclude_defaults=True, exclude={"folder"})
-    return dataset_files
+    # Without a video, its length follows from the features and their rate, which is among these settings.
+    return settings | ({"imported": import_form(entry)} if entry.features_alone else {})
 
 
-def import_settings(study: Study, dataset: str) -> dict[str, object]:
-    """Return the settings for importing the features of a dataset and for reading its videos."""
-    form = imported(study, dataset).model_dump(exclude_defaults=True, exclude={"folder"})
-    return {"form": form, "reading": reading(study, dataset)}
-
-
-def reading(study: Study, dataset: str) -> dict[str, object]:
-    """Return the rate of stored frames (None if the files state it) and the treatment of bad videos."""
-    rate = study.config.dataset(dataset).frames_fps
-    return {"frames_fps": None if rate in (None, "file") else str(rate), "on_bad_video": study.config.on_bad_video}
+def import_form(entry: DatasetSettings) -> dict[str, object] | None:
+    """Return the settings for importing the features of a dataset, without their folder; None if they are extracted."""
+    form = entry.imported
+    return None if form is None else form.model_dump(exclude_defaults=True, exclude={"folder"})
 
 
 @cache
@@ -334,19 +318,10 @@ def _rates(study: Study, dataset: str) -> list[str]:
 
 def _mapping(task: Task) -> list[str]:
     """Return the file with the step names for a task's annotations, if the layout has such a file."""
-    entry, root = task.entry, task.root
-    annotation = next(
-        (
-            dataset_files.annotation
-            for dataset_files in videos(task).values()
-            if dataset_files and dataset_files.annotation
-        ),
-        None,
-    )
-    if annotation is None or layout_module(entry.layout) is not frame_labels:
+    annotation = next((entry.annotation for entry in videos(task).values() if entry and entry.annotation), None)
+    if annotation is None or layout_module(task.entry.layout) is not frame_labels:
         return []
-    options = read_options(task.dataset, entry.layout, entry.options())
-    return [plain_path(str(frame_labels.mapping_file((root / annotation).parents[1], options)))]
+    return [plain_path(str(frame_labels.mapping_file((task.root / annotation).parents[1], task.options)))]
 
 
 def video_paths(task: Task, chosen: Iterable[str]) -> dict[str, str]:
@@ -364,8 +339,7 @@ def known_K(task: Task) -> int | None:
     entry = task.entry
     if entry.synth is not None and task.name in entry.synth.tasks:
         return entry.synth.K
-    facts = registry.facts(entry.subset or task.dataset, task.name)
-    return None if facts is None else facts.K
+    return None if task.facts is None else task.facts.K
 
 
 @cache
@@ -377,14 +351,7 @@ def annotated_steps(task: Task) -> int | None:
     K, entries = known_K(task), videos(task).values()
     if K is not None or None in entries:
         return K
-    settings, root = task.entry, task.root
-    module, facts = layout_module(settings.layout), registry.facts(settings.subset or task.dataset, task.name)
-    options = read_options(task.dataset, settings.layout, settings.options())
-    annotations = [
-        module.read_annotation(root, entry, facts, None, options)
-        for entry in entries
-        if entry is not None and entry.annotation is not None
-    ]
+    annotations = [_annotation(task, entry) for entry in entries if entry is not None and entry.annotation is not None]
     if not annotations:
         return None
     # Imported here, because planning should not wait for pandas.

@@ -28,7 +28,7 @@ from rgwot.datasets.annotations import id_ranges
 from rgwot.datasets.arrays import feature_file, holding_file
 from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry, too_few_videos
 from rgwot.datasets.feature_files import FileFacts, open_features
-from rgwot.datasets.finding import NoTaskFound, first_few, layout_module, read_options, registered_facts, tasks_inside
+from rgwot.datasets.finding import NoTaskFound, first_few, layout_module, tasks_inside
 from rgwot.datasets.manifest import leftovers, not_read, read_annotation
 from rgwot.datasets.names import chapters_among, parts_among
 from rgwot.datasets.registry import TaskFacts, match_name
@@ -252,7 +252,6 @@ def examine(
     study = Study(load_config(content, where))
     dataset = match_name(dataset, study.config.datasets, f"{where}: dataset")
     entry, root = study.config.dataset(dataset), study.config.root_of(dataset)
-    options = read_options(dataset, entry.layout, entry.options())
     if entry.synth is not None and not root.is_dir():
         raise RgwotError(
             f"dataset {dataset!r}: no folder {root}; the dataset is synthetic, and the workflow makes the folder when "
@@ -268,12 +267,13 @@ def examine(
             raise
         fault = of_error(error, root, None, "task" if none else "release", None)
         return Report(dataset, entry.layout, root, files, quick, {}, (), (fault,))
-    chosen = tuple(dict.fromkeys(match_name(task, task_ids, f"task of {dataset}") for task in tasks)) or task_ids
-    pairs = [(task, video) for task in chosen for video in files.tasks.get(task, TaskFiles()).videos]
+    names = dict.fromkeys(match_name(task, task_ids, f"task of {dataset}") for task in tasks) or task_ids
+    chosen = [Task(study, dataset, name) for name in names]
+    pairs = [(task, video) for task in chosen for video in files.tasks.get(task.name, TaskFiles()).videos]
     videos: list[VideoReport] = []
     # Threads suffice, because other processes decode the videos.
     with ThreadPoolExecutor(max(1, jobs)) as pool, Progress(_LOG, "doctor", len(pairs), unit="video") as progress:
-        for video in pool.map(partial(_examined, study, dataset, quick), pairs):
+        for video in pool.map(partial(_examined, quick), pairs):
             videos.append(video)
             progress.advance(1)
     K_of_task: dict[str, int | None] = {}
@@ -291,42 +291,40 @@ def examine(
     if not quick:
         findings += _of_copies(root, videos)
     for task in chosen:
-        of_task = tuple(video for video in videos if video.task == task)
-        K, facts = datasets.known_K(Task(study, dataset, task)), registered_facts(dataset, task, options)
-        K_of_task[task] = K
-        findings += dict.fromkeys(
-            [*_of_task(files, task, facts, K, of_task), *(finding for video in of_task for finding in video.findings)]
-        )
-        usable = of_task and files.tasks[task].problem is None
-        for path in datasets.changed_sources(Task(study, dataset, task)) if usable and not quick else ():
-            findings.append(Finding("error", "changed", datasets.CHANGED, task, below(path, root)))
+        name, of_task = task.name, tuple(video for video in videos if video.task == task.name)
+        K_of_task[name] = datasets.known_K(task)
+        of_videos = [finding for video in of_task for finding in video.findings]
+        findings += dict.fromkeys([*_of_task(files, name, task.facts, K_of_task[name], of_task), *of_videos])
+        usable = of_task and files.tasks[name].problem is None
+        for path in datasets.changed_sources(task) if usable and not quick else ():
+            findings.append(Finding("error", "changed", datasets.CHANGED, name, below(path, root)))
         if layout_module(entry.layout).read_annotation is folder.read_annotation:
-            for path, line in of_no_video(root, (video.entry for video in of_task), options):
-                findings.append(Finding("warning", "pairing", line, task, below(path, root)))
-        findings += _of_lengths(task, of_task)
-        findings += _of_groups(Task(study, dataset, task), [video.entry.video for video in of_task])
-        with examining(findings, root, task, "date", None):
-            pages.told_by_people(Task(study, dataset, task))
+            for path, line in of_no_video(root, (video.entry for video in of_task), task.options):
+                findings.append(Finding("warning", "pairing", line, name, below(path, root)))
+        findings += _of_lengths(name, of_task)
+        findings += _of_groups(task, [video.entry.video for video in of_task])
+        with examining(findings, root, name, "date", None):
+            pages.told_by_people(task)
     return Report(dataset, entry.layout, root, files, quick, K_of_task, tuple(videos), tuple(findings))
 
 
-def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEntry]) -> VideoReport:
+def _examined(quick: bool, item: tuple[Task, VideoEntry]) -> VideoReport:
     """Examine a video, its annotation and its features; annotated times are checked only if its length is known."""
-    (task, video), entry, root = item, study.config.dataset(dataset), study.config.root_of(dataset)
-    options, form = read_options(dataset, entry.layout, entry.options()), entry.imported
+    task, video = item
+    name, entry, root, options, form = task.name, task.entry, task.root, task.options, task.entry.imported
     findings, faults = list[Finding](), list[Finding]()
     facts, feature_facts, annotation, values = None, None, None, None
-    of_video = partial(examining, findings, root, task)
+    of_video = partial(examining, findings, root, name)
     if form is not None and entry.features_alone:
         with of_video("features", video.path):
             feature_facts, facts, values = check_features(root / video.path, form, None, quick)
     else:
         with of_video("video", video.path):
-            features = study.experiments.common(FeatureSettings, dataset)
+            features = task.study.experiments.common(FeatureSettings, task.dataset)
             facts = check_video(root / video.path, features, options.told_fps, quick)
         if form is not None:
             with of_video("features", video.path):
-                path = feature_file(study.config.folder(form.folder or entry.root), task, video.video)
+                path = feature_file(task.study.config.folder(form.folder or entry.root), name, video.video)
                 datasets.plain_path(str(path))
                 feature_facts, _, values = check_features(path, form, facts, quick)
     for named in (video.path, video.annotation or ""):
@@ -340,14 +338,13 @@ def _examined(study: Study, dataset: str, quick: bool, item: tuple[str, VideoEnt
         clock = None
         if facts.duration_s is not None and facts.fps is not None:
             clock = VideoInfo(facts.duration_s, facts.fps, start_s=facts.start_s)
-        with examining(faults, root, task, "release", video.annotation):
-            module, registered = layout_module(entry.layout), registered_facts(dataset, task, options)
-            annotation = read_annotation(module, root, video, registered, clock, options)
+        with examining(faults, root, name, "release", video.annotation):
+            annotation = read_annotation(layout_module(entry.layout), root, video, task.facts, clock, options)
     if faulty := any(fault.severity == "error" for fault in faults):
         # Rows that cannot be read are no lack of rows.
         faults = [fault for fault in faults if fault.rule != "no_rows"]
     return VideoReport(
-        task, video, usable, facts, annotation, faulty, (*findings, *faults), feature_facts, values, options.silence
+        name, video, usable, facts, annotation, faulty, (*findings, *faults), feature_facts, values, options.silence
     )
 
 
@@ -391,12 +388,12 @@ def _of_task(
 
 def _of_features(task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:
     """Yield findings on the features of a task: different sizes, and unusual values."""
-    measured = {video.entry.path: video.features for video in _measured(videos) if video.features is not None}
-    for file, fault in unlike([(Path(path), _size(facts), facts.columns) for path, facts in measured.items()]):
+    measured = {video.entry.path: (video.features, video.values) for video in videos if video.features is not None}
+    for file, fault in unlike([(Path(path), _size(facts), facts.columns) for path, (facts, _) in measured.items()]):
         yield Finding("error", "features", fault, task, file.as_posix())
-    known = {path: video.values for path, video in zip(measured, _measured(videos), strict=True) if video.values}
-    times = {path: measured[path].times for path in known}
-    columns = next((facts.columns.split("\n") for facts in measured.values() if facts.columns), [])
+    known = {path: values for path, (_, values) in measured.items() if values}
+    times = {path: measured[path][0].times for path in known}
+    columns = next((facts.columns.split("\n") for facts, _ in measured.values() if facts.columns), [])
     for path, lines in unusual(known, times, columns).items():
         for line in lines:
             yield Finding("warning", "values", line, task, path or None)
@@ -430,10 +427,6 @@ def _of_annotations(
         seconds = sum(annotation.overlap_s for annotation in annotated)
         line = f"{overlaps} segments overlap, for {seconds:.1f} s in total; the later row of a file is used there"
         yield Finding("note", "overlap", line, task)
-
-
-def _measured(videos: Sequence[VideoReport]) -> list[VideoReport]:
-    return [video for video in videos if video.features is not None]
 
 
 def _size(facts: FileFacts) -> str:

@@ -9,34 +9,33 @@ from itertools import chain
 from pathlib import Path
 
 from rgwot import paths
-from rgwot.blocks import Blocks, flatten
+from rgwot.blocks import Blocks, flatten, nested
 from rgwot.config.configuration import load_config, read_files
 from rgwot.config.experiments import decoder_of, replaced_settings, split_id
-from rgwot.config.settings import defaults, merged, owners, without_execution
-from rgwot.datasets import registry
-from rgwot.datasets.split import split_videos, subjects_of
+from rgwot.config.settings import EXECUTION, defaults, merged, owners, without_execution
+from rgwot.datasets.split import subjects_of
 from rgwot.datasets.video_table import read_video_table, subjects_in
 from rgwot.embedding.settings import SplitSettings, TrainedEncoder
 from rgwot.evaluation import EvaluationSettings
 from rgwot.features import read_index
 from rgwot.features.settings import FeatureSettings, extractor
 from rgwot.keysteps.settings import ANNOTATED, Decoder, Labelled, Numbered, resolved_K
-from rgwot.paths import STORE
-from rgwot.runtime.errors import RgwotError
+from rgwot.paths import STORE, Run
+from rgwot.runtime.errors import RgwotError, errors_of
 from rgwot.runtime.gpus import gpu_there
-from rgwot.runtime.provenance import recorded_settings
+from rgwot.runtime.provenance import made_here, recorded_settings
 from rgwot.study.datasets import (
     annotated_steps,
     annotated_videos,
     annotations_of,
     batch,
     footage_of,
-    import_settings,
+    import_form,
     plain_path,
-    reading,
     scored_videos,
     source_file,
     video_table,
+    videos,
 )
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study, Task
@@ -59,10 +58,8 @@ def decoder_for(task: Task, method: str, decoder: str) -> Decoder:
     rule = task.study.experiments.decoding(method, decoder, task.dataset)
     if not isinstance(rule, Numbered) or isinstance(rule.K, int):
         return rule
-    try:
+    with errors_of(task):
         return rule.model_copy(update={"K": resolved_K(rule.K, annotated_steps(task))})
-    except RgwotError as error:
-        raise RgwotError(f"{task}: {error}") from None
 
 
 def settings_behind(
@@ -72,14 +69,25 @@ def settings_behind(
 
     Those of earlier stages are among them, because Snakemake checks only the job that makes a file: if a training
     fails after a change, the old scores would otherwise seem up to date. Settings that do not affect results
-    (`rgwot.config.settings.EXECUTION`) are left out.
+    (`rgwot.config.settings.EXECUTION`) are left out. If whole subjects are held out, the block ``subjects`` has
+    those of videos.
     """
-    layers: list[Blocks] = [task.study.experiments.embedding(method, task.dataset).by_block()]
+    embedding = task.study.experiments.embedding(method, task.dataset)
+    layers: list[Blocks] = [embedding.by_block()]
+    if of_video := subjects(task, embedding.data):
+        layers.append({"subjects": of_video})
     if decoder is not None:
         layers.append(decoder_for(task, method, decoder).by_block())
     if scored or (decoder is not None and decoder_of(decoder).TRIVIAL):
         layers.append(task.study.experiments.common(EvaluationSettings, task.dataset).by_block())
     return without_execution(merged(*layers))
+
+
+def execution(study: Study, dataset: str = "") -> str:
+    """Return how jobs of a dataset run, as JSON: device, extensions, and settings that change no result."""
+    written = study.experiments.written(dataset)
+    settings = nested({key: written[key] for key in EXECUTION if key in written})
+    return json.dumps({"device": study.config.device, "extensions": study.config.extensions, "settings": settings})
 
 
 def replaced(study: Study, files: Iterable[Path]) -> list[str]:
@@ -95,14 +103,10 @@ def replaced(study: Study, files: Iterable[Path]) -> list[str]:
         **{key: value for key, value in flatten(study.config.blocks).items() if value != shipped_values[key]},
         **flatten({block: content[block] for block in owners() if content.get(block)}),
     }
-    shipped = {name: entry.changed for name, entry in load_config(read_files([DEFAULTS]), "defaults").datasets.items()}
+    shipped = load_config(read_files([DEFAULTS]), "defaults").datasets
     for name, entry in study.config.datasets.items():
-        package_entry = shipped.get(name, {})
-        written |= {
-            key: value
-            for key, value in entry.changed.items()
-            if key not in package_entry or package_entry[key] != value
-        }
+        before = shipped[name].changed.items() if name in shipped else ()
+        written |= {key: value for key, value in entry.changed.items() if (key, value) not in before}
     entries = [entry for name, entry in study.config.datasets.items() if name in study.config.page_datasets]
     methods = chain(study.config.page.methods, *(entry.page_methods or () for entry in entries))
     pairs = (text.partition("/")[::2] for text in methods)
@@ -117,10 +121,8 @@ def long_trainings(study: Study, trainings: Sequence[tuple[str, str]]) -> str:
     """
     hours = 0.0
     for method, dataset in trainings:
-        encoder, features = (
-            study.experiments.embedding(method, dataset),
-            study.experiments.common(FeatureSettings, dataset),
-        )
+        encoder = study.experiments.embedding(method, dataset)
+        features = study.experiments.common(FeatureSettings, dataset)
         if isinstance(encoder, TrainedEncoder) and study.config.dataset(dataset).imported is None:
             network, wide = extractor(features.backbone), encoder.encoder.channels
             share = (network.channels * wide + wide**2) / (1024 * 512 + 512**2)
@@ -136,10 +138,14 @@ def long_trainings(study: Study, trainings: Sequence[tuple[str, str]]) -> str:
 
 def feature_settings(task: Task) -> dict[str, object]:
     """Return the settings that make features of a dataset outdated if they change: of their import or extraction."""
-    if task.entry.imported:
-        return import_settings(task.study, task.dataset)
+    rate, form = task.entry.frames_fps, import_form(task.entry)
+    # The rate of stored frames is None if the files state it.
+    frames_fps = None if rate in (None, "file") else str(rate)
+    reading = {"frames_fps": frames_fps, "on_bad_video": task.study.config.on_bad_video}
+    if form is not None:
+        return {"form": form, "reading": reading}
     features = without_execution(task.study.experiments.common(FeatureSettings, task.dataset).by_block())
-    return {**features, "reading": reading(task.study, task.dataset)}
+    return {**features, "reading": reading}
 
 
 def check_features_of_others(task: Task, part: str) -> None:
@@ -152,6 +158,8 @@ def check_features_of_others(task: Task, part: str) -> None:
     from rgwot.features.store import is_made_from, open_store
 
     index = paths.at(paths.INDEX_PART, dataset=task.dataset, task=task.name, part=part)
+    if not index.is_file() or made_here(index):
+        return
     chosen, there = batch(task, part), [row["video"] for row in read_index(index)]
     sources = {video: source_file(task, video) for video in chosen}
     now = flatten(json.loads(json.dumps(feature_settings(task), default=str)))
@@ -179,31 +187,18 @@ def check_features_of_others(task: Task, part: str) -> None:
     raise RgwotError(f"{index}: was not made by this study: {why}; {cure}")
 
 
-def held_out(task: Task, data: SplitSettings, videos: Iterable[str]) -> tuple[str, ...]:
-    """Return the held-out videos of a task, which a method with this split must not see before they are scored.
+def subjects(task: Task, data: SplitSettings) -> dict[str, str]:
+    """Return the subject of each video of a task that has one, by its name or the table of videos, to split by.
 
-    Raises RgwotError if the task has too few videos to hold some out.
+    Nothing is returned if no split goes by subjects. Raises RgwotError for a video with two subjects.
     """
-    if data.split == "all":
-        return ()
-    entry = task.study.config.datasets.get(task.dataset)
-    subset = (entry and entry.subset) or task.dataset
-    facts_of_task = registry.facts(subset, task.name) if data.split_by == "subject" else None
-    videos = list(videos)
-    subjects = subjects_of(videos, facts_of_task.pattern if facts_of_task else None)
-    path = video_table(task) if data.split_by == "subject" else None
+    if data.split == "all" or data.split_by == "video":
+        return {}
+    names, path = videos(task), video_table(task)
+    of_video = subjects_of(names, task.facts.pattern if task.facts else None)
     if path is not None:
-        # What the table of videos says wins over their names.
-        subjects |= subjects_in(read_video_table(path), path, videos, task.name)
-    try:
-        return split_videos(subjects, data.holdout, data.split_seed)
-    except RgwotError as error:
-        raise RgwotError(f"{task}: {error}") from None
-
-
-def settings_of_scoring(task: Task, method: str, decoder: str) -> dict[str, dict[str, object]]:
-    """Return the `settings_behind` a result and those of its scoring."""
-    return settings_behind(task, method, decoder, scored=True)
+        of_video |= subjects_in(read_video_table(path), path, names, task.name)
+    return {video: subject for video, subject in of_video.items() if subject != video}
 
 
 def reads_annotations(decoder: str) -> bool:
@@ -217,30 +212,28 @@ def learns_from_labels(decoder: str) -> bool:
 
 
 @cache
-def teachers(task: Task, method: str, decoder: str) -> int:
+def teachers(task: Task, run: Run) -> int:
     """Return the number of annotated videos that a result learns from; RgwotError if a decoder lacks some."""
-    labelled = task.study.experiments.decoding(method, decoder, task.dataset)
+    labelled = task.study.experiments.decoding(run.method, run.decoder, task.dataset)
     if not isinstance(labelled, Labelled):
         return 0
-    try:
+    with errors_of(task):
         return labelled.teachers(len(annotated_videos(task)))
-    except RgwotError as error:
-        raise RgwotError(f"{task}: {error}") from None
 
 
-def teaching(task: Task, method: str, decoder: str) -> list[str]:
+def teaching(task: Task, run: Run) -> list[str]:
     """Return the annotations that a decoding learns from, if any; RgwotError as from `teachers`."""
-    return [annotations_of(task)] if teachers(task, method, decoder) else []
+    return [annotations_of(task)] if teachers(task, run) else []
 
 
-def scored(task: Task, method: str, decoder: str) -> bool:
+def scored(task: Task, run: Run) -> bool:
     """Return whether a task has an annotated video from which a result did not learn."""
-    teaching_videos = teachers(task, method, decoder)
+    teaching_videos = teachers(task, run)
     # Reading annotations is left out where all of them teach.
     return len(annotated_videos(task)) > teaching_videos and len(scored_videos(task)) > teaching_videos
 
 
-def scoring(task: Task, method: str, decoder: str) -> str:
+def scoring(task: Task, run: Run) -> str:
     """Return the annotations for scoring a result; raise RgwotError if there are none."""
     annotations = annotations_of(task)
     if not scored_videos(task):
@@ -248,9 +241,9 @@ def scoring(task: Task, method: str, decoder: str) -> str:
             f"{task}: annotations are marks or label videos in part, so nothing can be scored; expected a "
             "video with segments throughout; annotate one"
         )
-    if not scored(task, method, decoder):
+    if not scored(task, run):
         raise RgwotError(
-            f"{task}: {method}/{decoder} learns from all annotated videos, so none is left to score; "
+            f"{task}: {run.method}/{run.decoder} learns from all annotated videos, so none is left to score; "
             "expected one that does not teach, as with labelled@n=1 and two annotated videos or more"
         )
     return annotations

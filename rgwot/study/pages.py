@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache
@@ -10,15 +11,14 @@ from pathlib import Path
 
 from rgwot import paths
 from rgwot.config.experiments import decoder_of, family_of
+from rgwot.config.methods import method_pattern
 from rgwot.keysteps.settings import LABELLED
 from rgwot.paths import Run
-from rgwot.runtime.errors import RgwotError
+from rgwot.runtime.errors import RgwotError, errors_of
 from rgwot.study.datasets import annotated, annotated_videos, dated_path, page_column, scored_videos, tasks, videos
 from rgwot.study.jobs import learns_from_labels, long_trainings, replaced, scored
 from rgwot.study.refusals import check_rule, check_task
 from rgwot.study.study import Study, Task
-
-RESULTS_FOLDER = Path(paths.RESULTS)
 
 
 @cache
@@ -55,17 +55,15 @@ def _runs_of(task: Task, key: str, methods: Sequence[str], seeds: Sequence[int])
     runs: dict[Run, None] = {}
     for text in methods:
         method, _, decoder = text.partition("/")
-        try:
+        with errors_of(f"{key}: {text!r}"):
             method = task.study.experiments.method(method)
             decoder = task.study.experiments.decoder(decoder, method)
-        except RgwotError as error:
-            raise RgwotError(f"{key}: {text!r}: {error}") from None
-        if (_trivial(decoder) or learns_from_labels(decoder)) and not annotated(task):
+        if (decoder_of(decoder).TRIVIAL or learns_from_labels(decoder)) and not annotated(task):
             continue
         check_task(task, method)
         runs |= dict.fromkeys(Run(method, decoder, seed) for seed in seeds)
     taught = [run for run in runs if learns_from_labels(run.decoder)]
-    first = next((run for run in runs if not _trivial(run.decoder)), None)
+    first = next((run for run in runs if not decoder_of(run.decoder).TRIVIAL), None)
     if first is not None and not taught and _leaves_something_to_learn(task):
         taught = [replace(first, decoder=LABELLED)]
     return tuple(dict.fromkeys([*taught, *runs]))
@@ -93,12 +91,12 @@ def page_files(task: Task) -> list[str]:
     )
     for run in page_runs(task):
         files |= dict.fromkeys(tree.at(template, run) for template in paths.KEYSTEPS)
-        if scored(task, run.method, run.decoder):
+        if scored(task, run):
             files[tree.at(paths.SCORES, run)] = None
         if family_of(run.method).trained:
             files[tree.at(paths.HISTORY, run)] = None
         # A detailed view takes a while, so only the first seed has one.
-        if not _trivial(run.decoder) and run.seed == task.study.config.seeds[0]:
+        if not decoder_of(run.decoder).TRIVIAL and run.seed == task.study.config.seeds[0]:
             files[tree.at(paths.VIEW, run)] = None
             if column is not None:
                 files[paths.at(paths.GROUPS, column=column, dataset=task.dataset, task=task.name, **asdict(run))] = None
@@ -108,7 +106,7 @@ def page_files(task: Task) -> list[str]:
 def bars(task: Task, seed: int) -> list[str]:
     """Return the key steps for the bars of a task: of results on its page that look at the videos, with one seed."""
     tree, runs = task.tree, _page_runs(task, (seed,))
-    return [str(tree.at(paths.SEGMENTS, run)) for run in runs if not _trivial(run.decoder)]
+    return [str(tree.at(paths.SEGMENTS, run)) for run in runs if not decoder_of(run.decoder).TRIVIAL]
 
 
 def names_file(task: Task) -> str:
@@ -147,10 +145,10 @@ def page_tasks(study: Study) -> list[Task]:
     return [Task(study, dataset, name) for dataset in study.config.page_datasets for name in tasks(study, dataset)]
 
 
-def model_behind(task: Task, method: str, decoder: str, seed: int) -> list[str]:
+def model_behind(task: Task, run: Run) -> list[str]:
     """Return the model behind a bundle, if any; raise RgwotError for a decoder that cannot label other videos."""
-    check_rule(decoder)
-    return [str(task.tree.at(paths.MODEL, Run(method, decoder, seed)))] if family_of(method).trained else []
+    check_rule(run.decoder)
+    return [str(task.tree.at(paths.MODEL, run))] if family_of(run.method).trained else []
 
 
 def index_pages(study: Study) -> list[str]:
@@ -168,33 +166,35 @@ def key_step_tables(study: Study) -> list[str]:
         str(task.tree.at(template, run))
         for task in page_tasks(study)
         for run in _runs_of(task, "page.methods", study.config.page.methods, study.config.seeds[:1])
-        if not _trivial(run.decoder)
+        if not decoder_of(run.decoder).TRIVIAL
         for template in templates
     ]
 
 
-def trainings_to_come(study: Study) -> list[tuple[str, str]]:
-    """Return method and dataset of each training for the pages of ``page.datasets`` that has no model yet."""
-    models: dict[Path, tuple[str, str]] = {}
-    # A run of other results tells nothing of what is wrong with these.
+def trainings_to_come(study: Study, words: Iterable[str] = ()) -> list[tuple[str, str]]:
+    """Return method and dataset of each training that has no model yet.
+
+    If ``words`` have paths of results by trained methods, these are meant, otherwise the pages of ``page.datasets``.
+    """
+    trained = method_pattern(lambda family: family.trained)
+    pattern = re.compile(rf"{paths.RESULTS}/.+/({trained})/(?:[^/]+/)?([^/]+)/([^/]+)/seed([0-9]+)(?:[./]|$)")
+    runs = [
+        (Task(study, dataset, task), Run(method, "", int(seed)))
+        for method, dataset, task, seed in (match.groups() for match in map(pattern.match, words) if match)
+    ]
+    # A run of other results tells nothing of what is wrong with the pages.
     with suppress(RgwotError, OSError):
-        for task in page_tasks(study):
-            for run in _page_runs(task, study.config.seeds):
-                if family_of(run.method).trained and not (model := task.tree.at(paths.MODEL, run)).exists():
-                    models[model] = run.method, task.dataset
-    return list(models.values())
+        runs = runs or [(task, run) for task in page_tasks(study) for run in _page_runs(task, study.config.seeds)]
+    models = {task.tree.at(paths.MODEL, run): (run.method, task.dataset) for task, run in runs}
+    return [told for model, told in models.items() if family_of(told[0]).trained and not model.exists()]
 
 
-def notes(study: Study) -> list[str]:
-    """Return what to tell before the first job: settings that methods replace, and hours of training for pages."""
-    trainings = long_trainings(study, trainings_to_come(study))
+def notes(study: Study, words: Iterable[str] = ()) -> list[str]:
+    """Return what to tell before the first job: settings that methods replace, and hours of `trainings_to_come`."""
+    trainings = long_trainings(study, trainings_to_come(study, words))
     return [*replaced(study, [Path("config.yaml")]), *([trainings] if trainings else [])]
 
 
 def made_since(time_s: float) -> list[Path]:
     """Return the pages of tasks that were written after a time in seconds."""
     return sorted(page for page in Path(paths.RESULTS, "report").glob("*/*.html") if page.stat().st_mtime >= time_s)
-
-
-def _trivial(decoder: str) -> bool:
-    return decoder_of(decoder).TRIVIAL

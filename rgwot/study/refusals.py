@@ -6,11 +6,12 @@ from functools import cache
 
 from rgwot.config.experiments import decoder_of, family_of
 from rgwot.datasets.base import too_few_videos
+from rgwot.datasets.split import held_out
 from rgwot.paths import DIAGNOSTICS, KEYSTEPS, Run, name_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.provenance import unedited
 from rgwot.study.datasets import MIN_VIDEOS, videos
-from rgwot.study.jobs import held_out
+from rgwot.study.jobs import subjects
 from rgwot.study.study import Task
 
 
@@ -33,9 +34,9 @@ def check_rule(decoder: str) -> None:
         )
 
 
-def check_unedited(task: Task, method: str, decoder: str, seed: int) -> None:
+def check_unedited(task: Task, run: Run) -> None:
     """Raise RgwotError for a result with an edited file of key steps, which a new decoding would overwrite."""
-    folder = task.tree.keysteps(Run(method, decoder, seed))
+    folder = task.tree.keysteps(run)
     written = folder / name_of(DIAGNOSTICS)
     for path in (folder / name_of(file) for file in KEYSTEPS):
         # Diagnostics are written last, so a file that is newer was changed later.
@@ -48,7 +49,8 @@ def check_task(task: Task, method: str) -> None:
     videos_of_task = videos(task)
     if family_of(method).embedding.SEVERAL and len(videos_of_task) < MIN_VIDEOS:
         raise RgwotError(too_few_videos(task.dataset, task.name, len(videos_of_task), MIN_VIDEOS, str(task.root)))
-    held_out(task, task.study.experiments.embedding(method, task.dataset).data, videos_of_task)
+    data = task.study.experiments.embedding(method, task.dataset).data
+    held_out(data, videos_of_task, subjects(task, data), str(task))
 
 
 @cache

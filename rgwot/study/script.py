@@ -1,9 +1,14 @@
-"""Common parts of the workflow's scripts: log, errors in one line, settings, and records of outputs."""
+"""Common parts of the workflow's scripts: log, errors in one line, settings, and records of outputs.
+
+A script reads its settings from ``params``, and how it runs, which changes no result, from ``resources``: Snakemake
+repeats a job if its params change, but not if its resources do.
+"""
 
 from __future__ import annotations
 
 import atexit
 import gc
+import json
 import logging
 import os
 import shutil
@@ -23,7 +28,6 @@ from rgwot.runtime.progress import listeners
 if TYPE_CHECKING:
     from rgwot.embedding.settings import Embedding
     from rgwot.keysteps.settings import Decoder
-    from rgwot.study.study import Study
 
 
 class Stage:
@@ -33,30 +37,29 @@ class Stage:
         self.snakemake, self.name = snakemake, name
         #: Files and folders that the job writes besides its Snakemake outputs, for the record.
         self.others: Iterable[Path] = ()
+        #: How the job runs (`rgwot.study.jobs.execution`).
+        self.execution: dict[str, Any] = json.loads(snakemake.resources.get("execution", "{}"))
 
-    @cached_property
-    def study(self) -> Study:
-        """The study of the run's configuration."""
-        from rgwot.study.study import Study
-
-        return Study.of(self.snakemake.config)
+    @property
+    def device(self) -> str:
+        """The device to compute on."""
+        return str(self.execution.get("device", "auto"))
 
     @cached_property
     def settings(self) -> dict[str, dict[str, Any]]:
-        """The settings in ``params``, and those that affect no result, which are not in ``params``."""
-        from rgwot.blocks import nested
-        from rgwot.config.settings import EXECUTION, merged
+        """The settings in ``params``, and those that change no result; extensions, which may read them, are loaded."""
+        from rgwot.config.extensions import load_extensions
+        from rgwot.config.settings import merged
 
-        everything = self.study.experiments.values("none", self.snakemake.wildcards.dataset)
-        execution = nested({key: everything[key] for key in EXECUTION})
-        return merged(execution, self.snakemake.params.settings)
+        load_extensions(self.execution.get("extensions", ()))
+        return merged(self.execution.get("settings", {}), self.snakemake.params.settings)
 
     @cached_property
     def embedding(self) -> Embedding:
         """The method."""
         from rgwot.config.experiments import family_of
 
-        settings = self.settings  # with the study's extensions, which may add the method
+        settings = self.settings  # with the extensions, which may add the method
         return family_of(self.snakemake.wildcards.method).embedding.of(settings)
 
     @cached_property
@@ -64,7 +67,7 @@ class Stage:
         """The decoder."""
         from rgwot.config.experiments import decoder_of
 
-        settings = self.settings  # with the study's extensions, which may add the decoder
+        settings = self.settings  # with the extensions, which may add the decoder
         return decoder_of(self.snakemake.wildcards.decoder).of(settings)
 
     @property
@@ -74,19 +77,18 @@ class Stage:
 
     def held_out(self, videos: Iterable[str]) -> tuple[str, ...]:
         """Return the held-out videos of the task, which the method must not see."""
-        from rgwot.study.jobs import held_out
-        from rgwot.study.study import Task
+        from rgwot.datasets.split import held_out
 
-        w = self.snakemake.wildcards
-        return held_out(Task(self.study, w.dataset, w.task), self.embedding.data, videos)
+        w, subjects = self.snakemake.wildcards, self.snakemake.params.settings.get("subjects", {})
+        return held_out(self.embedding.data, videos, subjects, f"{w.dataset}/{w.task}")
 
     def record(self) -> None:
         """Write the record of the output: its inputs and settings, and its digests."""
-        from rgwot.runtime.provenance import write_record
+        from rgwot.runtime.provenance import study_id, write_record
 
         wildcards = dict(self.snakemake.wildcards.items())
-        settings = self.snakemake.params.get("settings")
-        content: dict[str, Any] = {} if settings is None else {"settings": settings}
+        content: dict[str, Any] = {**dict(self.snakemake.params.items()), "execution": self.execution}
+        content["study"] = study_id()
         if "seed" in wildcards:
             content["seed"] = self.seed
         if self.name in ("extract", "train", "embed"):
@@ -114,13 +116,14 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
     listeners.append(note)
     # Snakemake removes the log before each attempt.
     refusal = Path(snakemake.log[0]).with_name(f".{Path(snakemake.log[0]).name}.refusal")
-    if int(getattr(getattr(snakemake, "resources", None), "attempt", 1)) > 1 and refusal.is_file():
+    if snakemake.resources.get("attempt", 1) > 1 and refusal.is_file():
         shutil.copyfile(refusal, snakemake.log[0])
         sys.exit(1)
     refusal.unlink(missing_ok=True)
     with open(snakemake.log[0], "w", encoding="utf-8", buffering=1) as log, redirect_stderr(log):
         stderr = os.dup(2)
-        # C libraries write to file descriptor 2 itself, so it also has to lead to the log.
+        # FFmpeg, OpenMP and CUDA write to file descriptor 2 itself. Only a swap brings their complaints into the log,
+        # because a rule with a script has no shell command whose streams could be redirected.
         os.dup2(log.fileno(), 2)
         try:
             with messages(log):

@@ -14,6 +14,9 @@ from typing import Any
 
 from rgwot.config.configuration import Config, DatasetSettings, load_config, read_files
 from rgwot.config.experiments import Experiments
+from rgwot.datasets.finding import read_options, registered_facts
+from rgwot.datasets.registry import TaskFacts
+from rgwot.datasets.settings import Options
 from rgwot.paths import RESULTS, Tree
 from rgwot.runtime.errors import RgwotError
 
@@ -74,6 +77,16 @@ class Task:
     def root(self) -> Path:
         """The folder of its dataset."""
         return self.study.config.root_of(self.dataset)
+
+    @property
+    def options(self) -> Options:
+        """The options of its layout."""
+        return read_options(self.dataset, self.entry.layout, self.entry.options())
+
+    @property
+    def facts(self) -> TaskFacts | None:
+        """What is registered about it; None for a user's own task."""
+        return registered_facts(self.dataset, self.name, self.options)
 
     @property
     def tree(self) -> Tree:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.config.configuration import SynthSettings
 from rgwot.synthetic.appearance import step_names, task_look
+from rgwot.synthetic.settings import SynthSettings
 
 FPS = 30
 """Frames per second of clips if a layout has no other rate; clip lengths are whole numbers of these frames."""

@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageChops
 
-from rgwot.config.configuration import SynthSettings
 from rgwot.runtime.files import replacing, write_text
 from rgwot.runtime.progress import Progress
 from rgwot.synthetic import appearance
 from rgwot.synthetic.appearance import EXTENT, MOTIONS, SPRITE, TaskLook, colour, task_look, varied
+from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.timelines import FPS, Timeline, VideoPlan, plan
 
 OWN_ACTIVITIES = 3

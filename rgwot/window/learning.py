@@ -68,6 +68,8 @@ class _Memory:
         Embeddings by method, with the time of their store.
     kept
         What labels do not change in decoding, by method.
+    asked
+        The same for suggested moments, by method and seed.
     named
         The names (T,) of the key steps of each video in the last answer.
     shares
@@ -80,6 +82,7 @@ class _Memory:
 
     embedded: dict[str, tuple[int, EmbeddedTask]] = field(default_factory=dict)
     kept: dict[str, Kept] = field(default_factory=dict)
+    asked: dict[tuple[str, int], Kept] = field(default_factory=dict)
     named: dict[str, NDArray[np.str_]] = field(default_factory=dict)
     shares: list[float] = field(default_factory=list)
     result: str = ""
@@ -177,7 +180,8 @@ class Learner:
         left -= sum(int((labels >= 0).sum()) for labels in given.labels.values()) if given is not None else 0
         if left < 1:
             return []
-        moments = moments_of(embedded, given, K, run.seed, min(number, left))
+        kept = self.memory.asked.setdefault((run.method, run.seed), Kept())
+        moments = moments_of(embedded, given, K, run.seed, min(number, left), kept=kept)
         return [{"video": str(row["video"]), "time_s": float(row["time_s"])} for row in moments.to_dict("records")]
 
     def _taught(self, study: Study, run: Run, labelled: _Labels) -> tuple[KeySteps, Given]:

@@ -135,7 +135,8 @@ def test_every_form_is_read_to_its_timelines(dataset: str, data: Path, tmp_path:
         if number:
             continue
         place = root / row["path"]
-        settings = planning.imported(STUDY, dataset)
+        settings = STUDY.config.dataset(dataset).imported
+        assert settings is not None
         import_video(place, place, tmp_path / f"{number}.zarr", settings)
         store = open_store(tmp_path / f"{number}.zarr")
         assert np.allclose(store.time_s, times)

@@ -10,10 +10,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rgwot.datasets import registry
-from rgwot.datasets.split import split_videos, subjects_of
+from rgwot.datasets.split import held_out, split_videos, subjects_of
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import videos
-from rgwot.study.jobs import held_out
+from rgwot.study.jobs import settings_behind, subjects
 from rgwot.study.refusals import check_result
 from rgwot.study.study import Study, Task
 
@@ -135,7 +135,8 @@ def egtea(tmp_path: Path) -> Study:
 def test_a_study_holds_out_subjects_and_the_same_for_every_method(egtea: Study) -> None:
     def held_in(dataset: str, task: str, method: str) -> tuple[str, ...]:
         data = egtea.experiments.embedding(method, dataset).data
-        return held_out(Task(egtea, dataset, task), data, videos(Task(egtea, dataset, task)))
+        of_task = Task(egtea, dataset, task)
+        return held_out(data, videos(of_task), subjects(of_task, data), str(of_task))
 
     held = held_in("egtea_gaze", "Pizza", "rgwot@data.split=holdout")
     assert len(held) == 4
@@ -152,6 +153,16 @@ def test_a_study_holds_out_subjects_and_the_same_for_every_method(egtea: Study) 
         for s in range(9)
     ]
     assert any(len({video[:3] for video in out}) > 2 for out in by_video)
+
+
+def test_subjects_are_a_setting_where_they_are_held_out(egtea: Study) -> None:
+    task, own = Task(egtea, "egtea_gaze", "Pizza"), Task(egtea, "own", "tea")
+    told = settings_behind(task, "raw@data.split=holdout", "kmeans")["subjects"]
+    assert told["P01-R07-Pizza"] == told["P01-R07-Pizza2"] == "p01"
+    assert "subjects" not in settings_behind(task, "raw", "kmeans")
+    assert "subjects" not in settings_behind(task, "raw@data.split=holdout,data.split_by=video", "kmeans")
+    # Videos that are their own subjects need not be told.
+    assert "subjects" not in settings_behind(own, "raw@data.split=holdout", "kmeans")
 
 
 def test_too_few_videos_are_told_before_any_job_runs(egtea: Study) -> None:

@@ -16,6 +16,7 @@ from rgwot.features.importing import import_video
 from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import datasets
+from rgwot.study.jobs import feature_settings
 from rgwot.study.study import Study, Task
 from rgwot.video import probe
 
@@ -60,7 +61,7 @@ def test_the_workflow_finds_the_file_of_each_video(tmp_path: Path) -> None:
     found = study(tmp_path, fps=29.97002997, key="a 'b'", on_mismatch="trim")
     assert datasets.imported_file(Task(found, "mine", "tea"), "a%20b") == str(tmp_path / "features/tea/a b.h5")
     assert datasets.imported_file(Task(found, "mine", "tea"), "c") == str(tmp_path / "features/c.npy")
-    settings = datasets.import_settings(found, "mine")["form"]
+    settings = feature_settings(Task(found, "mine", "tea"))["form"]
     assert settings == {"axes": "TC", "fps": "30000/1001", "key": "a 'b'", "on_mismatch": "trim"}
     with pytest.raises(
         RgwotError, match=r"tea/d: no features; expected one file .*features/tea/d or .*features/d with"

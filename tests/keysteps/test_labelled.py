@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import rgwot
 from rgwot.diagnostics import LeftOutFacts
 from rgwot.keysteps import interface as many
 from rgwot.keysteps import labelled, left_out
+from rgwot.keysteps import suggest as suggest_module
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Frames
 from rgwot.keysteps.labelled import (
     Kept,
@@ -30,8 +32,8 @@ from rgwot.keysteps.labelled import (
     reaching,
     restore_labelled,
 )
-from rgwot.keysteps.settings import Labelled
-from rgwot.keysteps.suggest import suggest
+from rgwot.keysteps.settings import Labelled, MeanfieldSettings
+from rgwot.keysteps.suggest import suggest, suggest_moments
 from rgwot.keysteps.warping import warp
 from rgwot.reporting.compare import compare_results
 from rgwot.runtime.errors import RgwotError
@@ -467,6 +469,27 @@ def test_one_answer_does_not_make_the_other_key_steps_disappear() -> None:
     # Where most of the key steps of a video are marked, there are no others.
     every = [T + int(np.flatnonzero(looks[T : 2 * T] == look)[5]) for look in range(3)]
     assert rgwot.discover(videos, fps=2, K=5, labels=answered(*every)).diagnostics["labelled"]["extra"] == 0
+
+
+def test_the_next_question_is_the_same_with_what_was_kept_and_segments_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, looks = task()
+    frames, kept, chosen = Frames(x, (T,) * V, 2.0), Kept(), list[int]()
+
+    def asked(K: int, kept: Kept | None = None) -> list[int]:
+        return suggest_moments(frames, K, 1, MeanfieldSettings(), np.random.default_rng(0), kept=kept)
+
+    for K in (5, 5, 6):
+        given = np.full(len(x), UNKNOWN)
+        given[chosen] = looks[chosen]
+        frames = replace(frames, given=given)
+        assert asked(K, kept) == asked(K)
+        chosen += asked(K)
+    monkeypatch.setattr(suggest_module, "segment", None)
+    assert asked(6, kept) == asked(6, kept)
+    with pytest.raises(TypeError):
+        asked(5, kept)
 
 
 def test_marks_reach_some_of_the_way_to_their_neighbours() -> None:

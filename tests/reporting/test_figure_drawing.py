@@ -68,7 +68,7 @@ def test_every_figure_is_looked_at_here() -> None:
 @pytest.mark.parametrize("name", READ)
 def test_a_figure_says_what_it_shows_and_can_be_read(tree: Tree, folder: Path, name: str) -> None:
     plan = planned(tree, name)
-    figure = targets.draw_figure(FACTS, name)
+    figure = targets.figure(FACTS, name).drawn()
     size = figure.get_size_inches()
     figure.canvas.draw()
     texts = shown(figure)
@@ -76,7 +76,7 @@ def test_a_figure_says_what_it_shows_and_can_be_read(tree: Tree, folder: Path, n
     flat = " ".join(everything.split())
     for said in READ[name]:
         assert said in everything, said
-    assert targets.targets(FACTS).title(name) in flat
+    assert targets.figure(FACTS, name).title in flat
     # The line on data, protocol and seeds may be broken anywhere between words.
     assert " ".join(plan.about.split()) in flat
     # In print: no wider than a page, no letter below 7 points, nothing cut off at an edge.
@@ -100,14 +100,14 @@ def test_a_figure_says_what_it_shows_and_can_be_read(tree: Tree, folder: Path, n
 def test_the_same_plan_gives_the_same_bytes(tree: Tree, folder: Path) -> None:
     planned(tree, "tsne_procel")
     for name in ("one", "two"):
-        save(targets.draw_figure(FACTS, "tsne_procel"), folder / f"{name}.pdf")
+        save(targets.figure(FACTS, "tsne_procel").drawn(), folder / f"{name}.pdf")
     for suffix in (".pdf", ".png"):
         assert (folder / f"one{suffix}").read_bytes() == (folder / f"two{suffix}").read_bytes()
 
 
 def test_curves_are_those_of_the_scores_and_reported_peaks_lie_at_their_parameter(tree: Tree, folder: Path) -> None:
     planned(tree, "sensitivity")
-    figure = targets.draw_figure(FACTS, "sensitivity")
+    figure = targets.figure(FACTS, "sensitivity").drawn()
     axis = figure.axes[0]
     by_colour = {line.get_color(): line for line in axis.get_lines() if len(line.get_xdata()) == 8}
     # The made-up scores are 0.50, 0.60, 0.55 and 0.35 plus 0.02 per seed, of seeds 0, 1 and 2.
@@ -136,7 +136,7 @@ def test_a_degenerate_run_is_drawn_open(tree: Tree, folder: Path) -> None:
     text = path.read_text()
     try:
         path.write_text(text.replace(",degenerate,0", ",degenerate,1"))
-        figure = targets.draw_figure(FACTS, "sensitivity")
+        figure = targets.figure(FACTS, "sensitivity").drawn()
     finally:
         path.write_text(text)
     assert "open: a run behind it is degenerate" in "\n".join(text.get_text() for text in shown(figure))
@@ -163,7 +163,7 @@ def test_figures_of_a_result_show_its_videos_and_the_transport_of_two(tree: Tree
     said = "\n".join(text.get_text() for text in shown(drawn))
     assert all(name in said for name in ("X = ", "Y = ", "cost C", "T*, converged", "left unmatched", "step 3"))
     # The same matrices as in the figure of the paper: the cost, and the plan of its converged solver at r = 0.02.
-    of_paper = targets.draw_figure(FACTS, "transport_plan")
+    of_paper = targets.figure(FACTS, "transport_plan").drawn()
     for here, there in ((0, 0), (1, 2)):
         pictures = [figure.axes[at].images[0].get_array() for figure, at in ((drawn, here), (of_paper, there))]
         assert (pictures[0] == pictures[1]).all()

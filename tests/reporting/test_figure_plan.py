@@ -87,7 +87,7 @@ def test_every_plan_says_what_it_shows(facts: Study) -> None:
         assert "seed" in figure.about, name
         assert figure.data[0] in figure.about, name
         said = " ".join(targets.figure_caption(facts, name))
-        assert targets.targets(facts).title(name) in said
+        assert targets.figure(facts, name).title in said
         assert figure.about in said
         assert labels["figure"] == name
         assert all(isinstance(value, str) and value for value in labels.values())
@@ -95,11 +95,11 @@ def test_every_plan_says_what_it_shows(facts: Study) -> None:
 
 def test_a_figure_is_drawn_again_when_a_setting_behind_it_changes(facts: Study) -> None:
     other = study(ot={"epsilon": 0.09})
-    assert targets.figure_content(other, "transport_plan") != targets.figure_content(facts, "transport_plan")
-    assert targets.figure_content(other, "tsne_procel") == targets.figure_content(facts, "tsne_procel")
+    assert targets.figure(other, "transport_plan").content != targets.figure(facts, "transport_plan").content
+    assert targets.figure(other, "tsne_procel").content == targets.figure(facts, "tsne_procel").content
     # The memory of a training does not affect any figure.
     smaller = study(train={"memory_gb": 1.0})
-    assert targets.figure_content(smaller, "transport_plan") == targets.figure_content(facts, "transport_plan")
+    assert targets.figure(smaller, "transport_plan").content == targets.figure(facts, "transport_plan").content
 
 
 def test_untrained_backbones_are_told(facts: Study) -> None:
@@ -115,6 +115,7 @@ def test_figures_of_single_videos_take_the_first_seed_and_losses_all(facts: Stud
 
 
 HEAD = """from rgwot.reporting.figures.bars import step_bars
+from rgwot.reporting.figures.drawing import drawing
 from rgwot.reporting.figures.losses import loss_terms
 from rgwot.reporting.figures.plans import solver_plans
 from rgwot.reporting.figures.sweep import panel, parameter_sweep
@@ -139,6 +140,8 @@ FIGURES = {{"mine": mine}}
          "unknown annotation 'rad'; did you mean 'radius'"),
         ("parameter_sweep(study, [panel(study, PROCEL.tasks('tie_tie')[0], 'x', {1: RGWOT})])",
          "none of procel/tie_tie is configured"),
+        ("drawing(study, lambda *shown: None, (), [], caption='', places=[PROCEL], notes=[], seeds=[0])",
+         "figure 'mine': draw: found mine.<locals>.<lambda>, expected a function at the top of a file"),
         ("loss_terms(study, PROCEL, [Row('x', 'X', 'rgwto')])", "figure 'mine': .*'rgwto'"),
     ],
 )  # fmt: skip

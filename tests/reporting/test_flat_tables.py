@@ -38,7 +38,7 @@ def test_rows_stand_below_each_other_and_hardware_is_named(times, tmp_path, monk
     gpu = {"gpu": "Big GPU", "processor": "Some CPU", "threads": 2}
     runs = {"opel": write_run(tmp_path / "slow", 0, 600, 20), "vaot": write_run(tmp_path / "fast", 0, 600, machine=gpu)}
     monkeypatch.setattr(Runtime, "_run", lambda self, row, seed: runs[row.method])
-    times.write(Study.of({"seeds": [0]}), tmp_path / "times.csv")
+    times.spelt(Study.of({"seeds": [0]})).write(tmp_path / "times.csv")
     text = (tmp_path / "times.md").read_text(encoding="utf-8")
     assert text.index("Slow_one") < text.index("Fast")
     assert "| Fast | 10.0 | 1 | 10 | 60.000 | 1000 | Big GPU, 2 threads of Some CPU |" in text
@@ -92,7 +92,7 @@ def test_settings_of_every_method_stand_side_by_side(tmp_path):
         reported=Reported(tmp_path / "reported.csv"),
     )
     study = Study.of({"seeds": [0, 7], "ot": {"alpha": 0.25}})
-    table.write(study, tmp_path / "numbers.csv")
+    table.spelt(study).write(tmp_path / "numbers.csv")
     text = (tmp_path / "numbers.md").read_text(encoding="utf-8")
     for line in ("Weight | α | 0.25 | 0.25 | 0.5 |", "Seeds |  | 0, 7 | 0, 7 | – |", "Fixed |  | – | 25 | – |"):
         assert f"| {line}" in text
@@ -100,7 +100,7 @@ def test_settings_of_every_method_stand_side_by_side(tmp_path):
     assert "Fixed: cannot be set." in text
     assert r"$\alpha$" in (tmp_path / "numbers.tex").read_text(encoding="utf-8")
     # A change of a setting makes the table outdated.
-    assert table.content(study) != table.content(Study.of({"seeds": [0, 7]}))
+    assert table.spelt(study).content() != table.spelt(Study.of({"seeds": [0, 7]})).content()
     (tmp_path / "parameters.csv").write_text(PARAMETERS.replace("ot.alpha", "ot.alhpa"), encoding="utf-8")
     with pytest.raises(RgwotError, match="unknown setting 'ot.alhpa'; did you mean 'ot.alpha'"):
-        table.content(study)
+        table.spelt(study)

@@ -26,10 +26,12 @@ def study(tmp_path: Path) -> Study:
 
 
 def test_parameters_are_what_wildcards_name(study: Study) -> None:
-    scores = answer(
+    values = answer(
         study, {**IDS, "seed": "3", "column": "who"}, lambda task, seed, column, row="all": (task, seed, column, row)
     )
-    assert scores == (Task(study, "mine", "tea"), 3, "who", "all")
+    assert values == (Task(study, "mine", "tea"), 3, "who", "all")
+    run = {"method": "raw", "decoder": "kmeans", "seed": "1"}
+    assert answer(study, {**IDS, **run}, lambda task, run: f"{task} {run}") == "mine/tea raw/kmeans/seed1"
     assert answer(study, {**IDS, "part": "0"}, lambda chosen: list(chosen)) == ["a", "b", "c"]
     assert answer(study, {**IDS, "video": "b"}, lambda chosen: chosen) == ["b"]
     assert answer(study, IDS, lambda chosen=None: chosen) is None
@@ -39,6 +41,12 @@ def test_parameters_are_what_wildcards_name(study: Study) -> None:
 def test_a_mistake_ends_the_run_with_one_line() -> None:
     with pytest.raises(SystemExit, match="^rgwot: a.mp4: no such file$"), mistakes_in_one_line():
         raise RgwotError("a.mp4: no such file")
+
+
+def test_no_script_reads_the_configuration() -> None:
+    scripts = {path.name: path.read_text(encoding="utf-8") for path in (RULES.parent / "scripts").glob("*.py")}
+    assert len(scripts) > 15
+    assert not [name for name, text in scripts.items() if re.search(r"snakemake\.config|rgwot\.study\.study", text)]
 
 
 def test_every_path_of_a_rule_is_one_of_the_library_or_another_form_of_it() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from rgwot.blocks import flatten
 from rgwot.config.configuration import read_file
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import annotated_steps, known_K
-from rgwot.study.jobs import decoder_for, replaced, settings_behind
+from rgwot.study.jobs import decoder_for, execution, replaced, settings_behind
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study, Task
 
@@ -63,6 +64,15 @@ def test_a_job_computes_with_the_blocks_it_reads_and_no_result_depends_on_how_it
     assert "decode" not in kept
     assert "save_every_s" not in kept["train"]
     assert kept["train"]["N"] == 16
+
+
+def test_device_extensions_and_limits_are_told_apart_from_settings() -> None:
+    content = read_file(Path(__file__).parents[2] / "config.yaml")
+    changed = Study.of({**content, "device": "cpu", "train": {**content["train"], "memory_gb": 3}})
+    how = [json.loads(execution(study, "demo")) for study in (STUDY, changed)]
+    assert [(told["device"], told["settings"]["train"]["memory_gb"]) for told in how] == [("auto", 8), ("cpu", 3)]
+    behind = [settings_behind(Task(study, "demo", "assembly"), "rgwot", "graphcut") for study in (STUDY, changed)]
+    assert behind[0] == behind[1]
 
 
 def test_annotated_steps_of_a_task_nobody_registered_are_counted(tmp_path: Path) -> None:

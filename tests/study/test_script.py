@@ -15,7 +15,7 @@ from rgwot.study.script import stage
 def attempted(log: Path, attempt: int, error: Exception | None) -> bool:
     """Run a job at an attempt, which ends in an error; return whether its body was run."""
     ran = False
-    resources = SimpleNamespace(attempt=attempt)
+    resources = {"attempt": attempt}
     snakemake: Any = SimpleNamespace(log=[str(log)], resources=resources, wildcards={}, params={}, input=[], output=[])
 
     def body() -> None:

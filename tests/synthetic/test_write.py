@@ -14,8 +14,8 @@ import pytest
 from pydantic import ValidationError
 from scripted import script_command
 
-from rgwot.config.configuration import SynthSettings
 from rgwot.synthetic.appearance import task_look
+from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.timelines import Timeline, TimelineSegment, plan, video_names
 from rgwot.synthetic.videos import Scene, write_dataset, write_video
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from rgwot.config.configuration import SynthSettings
+from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.timelines import FPS, TimelineSegment, VideoPlan
 
 Content: TypeAlias = "str | bytes"

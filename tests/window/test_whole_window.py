@@ -20,13 +20,13 @@ import numpy as np
 import pytest
 from chromium import WHERE, WITHOUT, Browser, Window
 
-from rgwot.config.configuration import SynthSettings
 from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.names import read_names
 from rgwot.paths import SEGMENTS, Run, at
 from rgwot.stages.decode import write_keysteps
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study
+from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.videos import write_dataset
 from rgwot.window.learning import Learner
 

@@ -19,8 +19,8 @@ from typing import Any
 import psutil
 import pytest
 
-from rgwot.config.configuration import SynthSettings
 from rgwot.study.shipped import start_study
+from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.videos import write_dataset
 
 pytestmark = pytest.mark.long

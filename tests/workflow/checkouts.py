@@ -20,8 +20,8 @@ from typing import Any
 import forked_jobs
 from synthetic_trees import TreeSettings, task_places, write_tree
 
-from rgwot.config.configuration import SynthSettings
 from rgwot.datasets.registry import datasets, tasks_of
+from rgwot.synthetic.settings import SynthSettings
 from rgwot.synthetic.videos import write_dataset
 
 REPOSITORY = Path(__file__).resolve().parents[2]

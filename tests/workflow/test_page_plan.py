@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from checkouts import Checkout
 
+from rgwot.paths import Run
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import jobs, pages
 from rgwot.study.study import Study, Task
@@ -103,11 +104,11 @@ def test_marks_teach_and_are_not_scored(study_of: Callable[..., Study], tmp_path
     study = study_of(False, methods=["raw/kmeans"])
     first = ["raw/labelled/seed3", "raw/kmeans/seed3"]
     assert [str(run) for run in pages.page_runs(Task(study, "mine", "tea"))][:2] == first
-    assert jobs.teachers(Task(study, "mine", "tea"), "raw", "labelled") == 2
+    assert jobs.teachers(Task(study, "mine", "tea"), Run("raw", "labelled", 0)) == 2
     assert jobs.settings_behind(Task(study, "mine", "tea"), "raw", "kmeans@K=gt+1")["decode"]["K"] == 3
     assert not [file for file in pages.page_files(Task(study, "mine", "tea")) if "/scores/" in file]
     with pytest.raises(RgwotError, match="mine/tea: annotations are marks or label videos in part, so nothing can be"):
-        jobs.scoring(Task(study, "mine", "tea"), "raw", "kmeans")
+        jobs.scoring(Task(study, "mine", "tea"), Run("raw", "kmeans", 0))
     # Marks in every video leave something to learn, and segments in every video do not.
     (tmp_path / "videos/tea/c.csv").write_text("time_s,label\n1,pour\n")
     assert str(pages.page_runs(Task(study_of(False, methods=["raw/kmeans"]), "mine", "tea"))[0]) == first[0]
@@ -121,11 +122,11 @@ def test_no_setting_of_another_block_teaches_a_decoder(study_of: Callable[..., S
     content = {"datasets": {"mine": {"layout": "folder", "root": "videos"}}, "labelled": {"n": 2, "extra": 1}}
     study = Study.of(content)
     for decoder in ("consensus", "graphcut", "kmeans"):
-        assert jobs.teaching(Task(study, "mine", "tea"), "rgwot-plus", decoder) == []
+        assert jobs.teaching(Task(study, "mine", "tea"), Run("rgwot-plus", decoder, 0)) == []
         assert "labelled" not in jobs.settings_behind(Task(study, "mine", "tea"), "rgwot-plus", decoder)
-    assert jobs.teachers(Task(study, "mine", "tea"), "rgwot-plus", "labelled") == 2
-    assert jobs.scored(Task(study, "mine", "tea"), "rgwot-plus", "labelled")
-    assert not jobs.scored(Task(study, "mine", "tea"), "rgwot-plus", "labelled@n=all")
+    assert jobs.teachers(Task(study, "mine", "tea"), Run("rgwot-plus", "labelled", 0)) == 2
+    assert jobs.scored(Task(study, "mine", "tea"), Run("rgwot-plus", "labelled", 0))
+    assert not jobs.scored(Task(study, "mine", "tea"), Run("rgwot-plus", "labelled@n=all", 0))
     assert study.experiments.decoder("labelled@n=2", "rgwot-plus") == "labelled"
 
 

@@ -14,6 +14,7 @@ from checkouts import REPOSITORY, Said, run, synthesise
 
 from rgwot.runtime.errors import RgwotError
 from rgwot.study.jobs import long_trainings, replaced
+from rgwot.study.pages import trainings_to_come
 from rgwot.study.shipped import DEFAULTS, PROFILE, SNAKEFILE, STUDY_FILES, snakemake_command, start_study
 from rgwot.study.study import Study
 
@@ -99,6 +100,9 @@ def test_hours_of_training_are_told_before_the_first_job(tmp_path: Path) -> None
     output = rgwot(tmp_path, "run", "--cores", "1", "first")
     note, job = (output.text.index(words) for words in ("1 trainings take about 6 hours", "extract: mine/tea"))
     assert note < job
+    for path in ("models/vaot/mine/tea/seed{}/model.pt", "scores/vaot/kmeans@K=3/mine/tea/seed{}.csv"):
+        words = [f"results/{path.format(seed)}" for seed in (0, 1)]
+        assert trainings_to_come(Study.read((tmp_path / "config.yaml",)), words) == [("vaot", "mine")] * 2
 
 
 def test_options_go_to_snakemake_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,6 @@ import os
 import time
 from pathlib import Path
 
-from snakemake.io import IOFile
-
 from rgwot.config.methods import method_pattern
 from rgwot.reporting import targets
 from rgwot.runtime.files import check_writable
@@ -64,31 +62,15 @@ def asked(function):
     return said
 
 
-def own_batch(function):
-    """`asked` for a batch of videos. Features that another study made are refused unless they fit.
+def checked(files, *checks):
+    """An input function: a path, or what a function says, unless a check refuses the result before any job runs."""
 
-    Snakemake would take them for its own.
-    """
-
-    def files(wildcards):
-        part = IOFile("results/features/{dataset}/{task}/index.{part}.csv".format(**wildcards))
-        if workflow.is_main_process and Path(part).is_file() and not workflow.persistence.metadata(part):
-            asked(jobs.check_features_of_others)(wildcards)
-        return asked(function)(wildcards)
-
-    return files
-
-
-def checked(path, *checks, unless_forced=()):
-    """An input function: a path, unless a check refuses the result before any job runs."""
-
-    def file(wildcards):
-        forced = (getattr(workflow.dag_settings, name, None) for name in ("forceall", "forcetargets", "forcerun"))
-        for check in [*(() if any(forced) else unless_forced), *checks]:
+    def allowed(wildcards):
+        for check in checks:
             asked(check)(wildcards)
-        return path.format(**wildcards)
+        return files.format(**wildcards) if isinstance(files, str) else asked(files)(wildcards)
 
-    return file
+    return allowed
 
 
 def stamped(*functions):
@@ -105,8 +87,9 @@ def stamped(*functions):
 def doubled(gpu=None, **first):
     """Resources (megabytes, minutes) that double with the second and third attempt, and GPUs, if a rule may use one."""
     more = {name: lambda wildcards, attempt, one=one: one * 2 ** min(attempt - 1, 2) for name, one in first.items()}
-    # What a script is told, so that it does not repeat what cannot succeed (rgwot.study.script).
+    # What a script is told: that it need not repeat what cannot succeed, and how it runs (rgwot.study.script).
     more["attempt"] = lambda wildcards, attempt: attempt
+    more["execution"] = lambda wildcards: jobs.execution(STUDY, wildcards.get("dataset", ""))
     return more if gpu is None else {**more, "gpu": gpu}
 
 

@@ -21,7 +21,7 @@ rule evaluate:
     params:
         key_steps=asked(datasets.known_K),
         sources=stamped(jobs.graph_there),
-        settings=asked(jobs.settings_of_scoring),
+        settings=asked(lambda task, method, decoder: jobs.settings_behind(task, method, decoder, scored=True)),
     message:
         "evaluate: {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

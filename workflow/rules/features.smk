@@ -26,7 +26,7 @@ rule manifest:
 # the same source and settings are kept, and a batch that was killed resumes at its first unfinished video.
 rule extract:
     input:
-        own_batch(jobs.extraction_files),
+        checked(jobs.extraction_files, jobs.check_features_of_others),
     output:
         "results/features/{dataset}/{task}/index.{part}.csv",
     log:
@@ -64,7 +64,7 @@ use rule extract as extract_video with:
 
 rule import_features:
     input:
-        own_batch(datasets.import_files),
+        checked(datasets.import_files, jobs.check_features_of_others),
     output:
         "results/features/{dataset}/{task}/index.{part}.csv",
     log:
@@ -78,7 +78,7 @@ rule import_features:
     params:
         videos=asked(datasets.import_paths),
         sources=stamped(datasets.import_files),
-        settings=asked(datasets.import_settings),
+        settings=asked(jobs.feature_settings),
     message:
         "import: features of {wildcards.dataset}/{wildcards.task}, batch {wildcards.part}"
     script:

@@ -81,7 +81,8 @@ rule figure:
     resources:
         **doubled(mem_mb=3000, runtime=60),
     params:
-        content=asked(lambda study, figure: targets.figure_content(study, figure)),
+        figure=asked(lambda study, figure: targets.figure(study, figure)),
+        content=asked(lambda study, figure: targets.figure(study, figure).content),
         caption=asked(lambda study, figure: targets.figure_caption(study, figure)),
     message:
         "figure: {wildcards.figure}"

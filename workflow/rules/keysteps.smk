@@ -6,8 +6,8 @@ rule decode:
     input:
         embeddings=checked(
             "results/embeddings/{method}/{dataset}/{task}/seed{seed}.zarr",
+            refusals.check_unedited,
             refusals.check_result,
-            unless_forced=[refusals.check_unedited],
         ),
         annotations=asked(jobs.teaching),
     output:
@@ -39,9 +39,7 @@ rule decode:
 rule decode_trivial:
     input:
         annotations=branch(lambda w: jobs.reads_annotations(w.decoder), then="results/annotations/{dataset}/{task}.csv"),
-        manifest=checked(
-            "results/manifest/{dataset}/{task}.csv", refusals.check_result, unless_forced=[refusals.check_unedited]
-        ),
+        manifest=checked("results/manifest/{dataset}/{task}.csv", refusals.check_unedited, refusals.check_result),
     output:
         segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
         order="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/order.csv",

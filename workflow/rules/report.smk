@@ -41,6 +41,7 @@ rule view:
     params:
         sources=stamped(datasets.footage_of),
         settings=asked(jobs.settings_behind),
+        root=asked(lambda task: task.root),
     message:
         "view: typical frames and tree of {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:

@@ -14,7 +14,8 @@ rule table_row:
     resources:
         **doubled(mem_mb=1000, runtime=30),
     params:
-        content=asked(lambda study, table, row: targets.table(study, table).content(study, row)),
+        table=asked(lambda study, table: targets.table(study, table)),
+        content=asked(lambda study, table, row: targets.table(study, table).content(row)),
     message:
         "table: row {wildcards.row} of {wildcards.table}"
     script:
@@ -33,7 +34,8 @@ use rule table_row as table with:
     log:
         "results/logs/table/{table}.log",
     params:
-        content=asked(lambda study, table: targets.table(study, table).content(study)),
+        table=asked(lambda study, table: targets.table(study, table)),
+        content=asked(lambda study, table: targets.table(study, table).content()),
         caption=asked(lambda study, table: targets.table(study, table).caption(study)),
     message:
         "table: {wildcards.table}"

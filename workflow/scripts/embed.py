@@ -18,6 +18,6 @@ with stage(snakemake, "embed") as job:
         seed=job.seed,
         threads=snakemake.threads,
         method=snakemake.wildcards.method,
-        device=job.study.config.device if model else "cpu",
+        device=job.device if model else "cpu",
         held_out=() if model else job.held_out(indexed_videos(index)),
     )

@@ -17,7 +17,7 @@ with stage(snakemake, "extract") as job:
         "settings": features,
         "on_bad_video": reading["on_bad_video"],
         "threads": snakemake.threads,
-        "device": job.study.config.device,
+        "device": job.device,
         "frames_fps": reading["frames_fps"] and parse_rate(reading["frames_fps"]),
         "backbone": load_backbone(features.weights, features.seed, features.precision, features.backbone),
     }

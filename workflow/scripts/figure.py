@@ -2,8 +2,7 @@
 
 from rgwot.study.script import stage
 
-with stage(snakemake, "figure") as job:
+with stage(snakemake, "figure"):
     from rgwot.reporting.figures.style import save
-    from rgwot.reporting.targets import draw_figure
 
-    save(draw_figure(job.study, snakemake.wildcards.figure), snakemake.output.vector)
+    save(snakemake.params.figure.drawn(), snakemake.output.vector)

@@ -4,11 +4,13 @@ from pathlib import Path
 
 from rgwot.study.script import stage
 
-with stage(snakemake, "figure") as job:
+with stage(snakemake, "figure"):
+    from rgwot.blocks import flatten
+    from rgwot.config.settings import defaults
     from rgwot.paths import Tree
     from rgwot.reporting.figures.plans import draw_plan
     from rgwot.reporting.figures.style import save, styled
-    from rgwot.reporting.figures.videos import TaskLabels, settings_behind
+    from rgwot.reporting.figures.videos import TaskLabels
     from rgwot.stages.embed import read_embeddings
 
     w = snakemake.wildcards
@@ -16,7 +18,7 @@ with stage(snakemake, "figure") as job:
         drawn = draw_plan(
             read_embeddings(snakemake.input.embeddings).videos,
             TaskLabels.of(Tree(Path("results"), w.dataset, w.task), None),
-            settings_behind(job.study, w.method, w.dataset),
+            {**defaults(), **flatten(snakemake.params.settings)},
             f"{w.method} on {w.dataset}/{w.task}, seed {w.seed}",
         )
     save(drawn, snakemake.output.picture)

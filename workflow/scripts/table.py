@@ -4,8 +4,8 @@ from pathlib import Path
 
 from rgwot.study.script import stage
 
-with stage(snakemake, "table") as job:
+with stage(snakemake, "table"):
     from rgwot.reporting.targets import write_table_files
 
-    w = snakemake.wildcards
-    write_table_files(job.study, w.table, Path(snakemake.output.csv), w.get("row"))
+    row = snakemake.wildcards.get("row")
+    write_table_files(snakemake.params.table, snakemake.input, Path(snakemake.output.csv), row)

@@ -15,6 +15,6 @@ with stage(snakemake, "train") as job:
         Path(snakemake.output[0]).parent,
         job.embedding,
         job.seed,
-        device=job.study.config.device,
+        device=job.device,
         held_out=job.held_out(indexed_videos(index)),
     )

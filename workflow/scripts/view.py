@@ -12,7 +12,7 @@ with stage(snakemake, "view") as job:
         Path(files.embeddings),
         Path(files.segments),
         Path(files.manifest),
-        job.study.config.root_of(snakemake.wildcards.dataset),
+        Path(snakemake.params.root),
         Path(snakemake.output[0]),
         job.seed,
         to_annotate=True,

@@ -19,8 +19,8 @@ from networkx import DiGraph
 
 from rgwot import paths
 from rgwot.columns import COUNTS, SHOWS
-from rgwot.datasets.annotation_formats import BACKGROUND_LABEL
 from rgwot.datasets.names import stem_of
+from rgwot.datasets.segment_rows import BACKGROUND_LABEL
 from rgwot.names import as_named
 from rgwot.paths import Tree
 from rgwot.procedure import Deviation, recordings_from_segments

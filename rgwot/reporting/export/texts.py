@@ -16,7 +16,8 @@ from xml.etree import ElementTree
 from networkx import DiGraph
 
 from rgwot.columns import readable
-from rgwot.datasets.annotation_formats import DEVIATION, MARKS_TIER, POINT, TIER
+from rgwot.datasets.boris import DEVIATION, POINT
+from rgwot.datasets.elan import MARKS_TIER, TIER
 from rgwot.procedure.facts import DeviationFacts
 from rgwot.reporting.export import ExportedVideo, LabelledSegment, key_steps_of
 from rgwot.runtime.csv_files import cell, write_rows

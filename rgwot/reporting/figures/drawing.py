@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from rgwot.features.settings import FeatureSettings
-from rgwot.reporting.figures.style import Drawn
+from rgwot.reporting.figures.style import Drawn, styled
 from rgwot.reporting.tables.table import Place
 from rgwot.study.study import Study
 
 
-class Drawing(NamedTuple):
+@dataclass(frozen=True)
+class Drawing:
     """A figure before it is drawn.
 
     Attributes
     ----------
     draw
-        The function that draws: ``draw(title, about, *shown)``. It runs when all ``files`` exist.
+        The function that draws: ``draw(title, about, *shown)``. It runs in a job, when all ``files`` exist.
     shown
         The content; if its text changes, the figure is outdated.
     files
@@ -29,7 +30,7 @@ class Drawing(NamedTuple):
         What a report can filter by; ``data`` are the printed names of datasets.
     """
 
-    draw: Callable[..., Drawn]
+    draw: Callable[..., Drawn] = field(repr=False)
     shown: tuple[object, ...]
     files: tuple[Path, ...]
     caption: str
@@ -37,6 +38,17 @@ class Drawing(NamedTuple):
     seeds: tuple[int, ...]
     data: tuple[str, ...]
     protocols: str
+    title: str = ""  #: from the docstring of the function that makes it
+
+    @property
+    def content(self) -> str:
+        """The content as text; if it changes, the figure is outdated."""
+        return f"{self.title} {self.about} {self.shown!r}"
+
+    def drawn(self) -> Drawn:
+        """Draw it from its files."""
+        with styled():
+            return self.draw(self.title, self.about, *self.shown)
 
 
 def drawing(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,11 +33,14 @@ class Hyperparameters(AnyTable):
         A CSV with a line per parameter, in order. ``parameter, label, symbol`` are its names, ``key`` is the key of its
         setting (or ``seeds``), the column of a method has a text to show instead of the setting, if any, ``reported``
         is its name in the file of reported numbers, and ``note`` is a remark.
+    values
+        The settings of each method in a study, as texts by parameter (`spelt`).
     """
 
     methods: Sequence[str]
     parameters: Path = field(repr=False)
     reported: Reported
+    values: Sequence[Sequence[str]] = ()
 
     @cached_property
     def columns(self) -> list[str]:
@@ -49,16 +52,16 @@ class Hyperparameters(AnyTable):
         self.alone(row)
         return [str(self.parameters), str(self.reported.file)]
 
-    def content(self, study: Study, row: str | None = None) -> str:
-        """Return the table as text, with the resolved value of every setting."""
+    def spelt(self, study: Study) -> Hyperparameters:
+        """Return the table with the settings of a study; raise RgwotError for an unknown one."""
         keys = read_csv(self.parameters, ("key",), {})["key"]
-        return f"{super().content(study, row)} {[_resolved(study, method, keys) for method in self.methods]}"
+        return replace(self, values=[_resolved(study, method, keys) for method in self.methods])
 
-    def write(self, study: Study, output: Path) -> None:
+    def write(self, output: Path) -> None:
         """Write the table, with Markdown and LaTeX beside it."""
         from rgwot.reporting.tables.printed import write_flat
 
-        frame = self.frame(study)
+        frame = self.frame()
         write_csv(frame, output)
         texts = frame[[*self.methods, "reported"]].replace("", "–")
         # Reported values that are not in the paper's table, by source.
@@ -71,11 +74,11 @@ class Hyperparameters(AnyTable):
         lines = frame[["label", "symbol"]].join(texts).to_numpy().tolist()
         write_flat(self, output, ["", "symbol", *self.methods, "reported"], lines, notes)
 
-    def frame(self, study: Study) -> pd.DataFrame:
+    def frame(self) -> pd.DataFrame:
         """Return the table, every cell a text."""
         frame = read_csv(self.parameters, [name for name in self.columns if name != "source"], {})
-        for method in self.methods:
-            frame[method] = frame[method].where(frame[method] != "", _resolved(study, method, frame["key"]))
+        for method, values in zip(self.methods, self.values, strict=True):
+            frame[method] = frame[method].where(frame[method] != "", values)
         printed = read_csv(self.reported.file, PRINTED_COLUMNS, {})
         for name in frame["reported"]:
             if name and (count := (printed["name"] == name).sum()) != 1:

@@ -30,18 +30,19 @@ RESUMED = "seed {seed}: the training was resumed, so its benchmark covers {bench
 
 @dataclass(frozen=True, kw_only=True)
 class Runtime(AnyTable):
-    """The training times of some methods on one task, ``place``."""
+    """The training times of some methods on one task, ``place``; ``seeds`` are those of a study (`spelt`)."""
 
     rows: Sequence[Row]
     place: Place
+    seeds: Sequence[int] = ()
 
     def check(self) -> None:
         """Raise RgwotError if the file of reported numbers lacks one that the table shows."""
         tuple(self._reported())
 
     def spelt(self, study: Study) -> Runtime:
-        """Return the table with canonical ids of experiments; raise RgwotError for an unknown one."""
-        return replace(self, rows=[canonical(study, row) for row in self.rows])
+        """Return the table with canonical ids and the seeds of a study; raise RgwotError for an unknown id."""
+        return replace(self, rows=[canonical(study, row) for row in self.rows], seeds=study.config.seeds)
 
     @property
     def places(self) -> dict[str, Place]:
@@ -53,18 +54,18 @@ class Runtime(AnyTable):
         self.alone(row)
         for row_ in self.rows:
             check_task(Task(study, self.place.dataset, self.place.name), row_.method)
-        files = [file for row_ in self.rows for seed in study.config.seeds for file in self._run(row_, seed)]
+        files = [file for row_ in self.rows for seed in self.seeds for file in self._run(row_, seed)]
         return list(map(str, [*files, *([self.reported.file] if self.reported else [])]))
 
     def _run(self, row: Row, seed: int) -> list[Path]:
         place = {"dataset": self.place.dataset, "task": self.place.name}
         return [paths.at(template, method=row.method, seed=seed, **place) for template in FILES]
 
-    def write(self, study: Study, output: Path) -> None:
+    def write(self, output: Path) -> None:
         """Write the table, with Markdown and LaTeX beside it."""
         from rgwot.runtime.csv_files import write_csv
 
-        runs = {row.id: {seed: self._run(row, seed) for seed in study.config.seeds} for row in self.rows}
+        runs = {row.id: {seed: self._run(row, seed) for seed in self.seeds} for row in self.rows}
         frame = self.frame(runs)
         write_csv(frame, output)
         self._render(frame, output)

@@ -15,7 +15,7 @@ from rgwot.datasets.registry import tasks_of
 from rgwot.evaluation.protocols import BACKGROUNDS, DESCRIPTIONS
 from rgwot.features.settings import FeatureSettings
 from rgwot.reporting.tables.reported import METRICS, Reported, metrics_of, reported_rows
-from rgwot.runtime.errors import RgwotError, nearest
+from rgwot.runtime.errors import RgwotError, errors_of, nearest
 from rgwot.study.datasets import tasks
 from rgwot.study.refusals import check_task
 from rgwot.study.study import Study, Task
@@ -117,11 +117,9 @@ class Row:
 
 def canonical(study: Study, row: Row) -> Row:
     """Return a row with the canonical ids of its experiment; raise RgwotError for an unknown one."""
-    try:
+    with errors_of(f"row {row.id!r}"):
         method = study.experiments.method(row.method)
         return replace(row, method=method, decoder=study.experiments.decoder(row.decoder, row.method))
-    except RgwotError as error:
-        raise RgwotError(f"row {row.id!r}: {error}") from None
 
 
 def score_files(study: Study, row: Row, behind: Iterable[tuple[str, str]]) -> list[Path]:
@@ -161,10 +159,10 @@ class AnyTable:
         """Raise RgwotError if the file of reported numbers lacks one that the table shows."""
 
     def spelt(self, study: Study) -> AnyTable:
-        """Return the table with canonical ids of experiments; raise RgwotError for an unknown one."""
+        """Return the table with what it takes from a study, as canonical ids; raise RgwotError for an unknown id."""
         return self
 
-    def content(self, study: Study, row: str | None = None) -> str:
+    def content(self, row: str | None = None) -> str:
         """Return the definition of the table, or of a row, as text; if it changes, the file is outdated."""
         return repr(self.alone(row))
 
@@ -286,10 +284,8 @@ class Table(AnyTable):
 
     def scores(self, study: Study, row: str | None = None) -> list[str]:
         """Return the files of scores behind the table or a row."""
-        try:
+        with errors_of(f"table {self.id!r}"):
             behind = tasks_behind(study, self.datasets)
-        except RgwotError as error:
-            raise RgwotError(f"table {self.id!r}: {error}") from None
         rows = self.alone(row).rows
         return list(dict.fromkeys(str(file) for row_ in rows for file in score_files(study, row_, behind)))
 
