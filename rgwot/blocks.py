@@ -130,7 +130,7 @@ class Model(Block):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **more: object) -> None:
-        """Give a model that names no block one of its own name."""
+        """Give a model without a BLOCK the block of its own name."""
         super().__pydantic_init_subclass__(**more)
         if "NAME" in vars(cls) and "BLOCK" not in vars(cls):
             cls.BLOCK = cls.NAME

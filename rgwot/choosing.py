@@ -62,7 +62,7 @@ class HowMany:
             Number of key steps, from 1 to the number of leaves; RgwotError is raised for another one.
         """
         n = len(self.merges) + 1
-        if isinstance(K, bool) or not isinstance(K, (int, np.integer)) or not 1 <= K <= n:
+        if not _is_integer(K) or not 1 <= K <= n:
             raise RgwotError(f"K: found {K!r}, expected a whole number from 1 to {n}")
         members = {leaf: [leaf] for leaf in range(n)}
         for new, (a, b, _) in enumerate(self.merges[: n - K], start=n):
@@ -162,7 +162,7 @@ class Stability:
 
 def repeated(found: Discovery, n: int, n_jobs: int | None, progress: bool) -> Stability:
     """Decode a result with n seeds; the parameters are those of `rgwot.Discovery.stability`."""
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 2:
+    if not _is_integer(n) or n < 2:
         raise RgwotError(f"n: found {n!r}, expected a whole number, 2 or more")
     embeddings_of(found, "stability")
     if found.key_steps.diagnostics.labelled is not None and found.given is None:
@@ -214,3 +214,7 @@ def agreement_table(answers: Sequence[Discovery], which: Mapping[str, NDArray[np
     seeds = pd.Index([answer.run.seed for answer in answers], name="seed")
     values = [[float(adjusted_rand_score(a, b)) for b in labels] for a in labels]
     return pd.DataFrame(values, index=seeds, columns=seeds)
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -61,7 +61,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Handed:
+class Intake:
     """Recordings in one form.
 
     Attributes
@@ -97,7 +97,7 @@ def handed_over(
     *,
     missing: str | None = None,
     clocks: bool | None = None,
-) -> Handed:
+) -> Intake:
     """Return recordings in one form.
 
     Parameters
@@ -159,7 +159,7 @@ def handed_over(
         seconds_of, rate = _at_rates(made, rates)
     elif rate is None and len(seconds_of) > 1:
         rate = _nearly_one(seconds_of)
-    return Handed(made, seconds_of, rate, masks, doubts)
+    return Intake(made, seconds_of, rate, masks, doubts)
 
 
 def by_name(values: Mapping[Any, Any], what: str) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def named_videos(features: Videos) -> dict[str, Any]:
         of_video = features.groupby("video", sort=False)
         named = by_name({name: table.drop(columns="video") for name, table in of_video}, "features")
     elif isinstance(features, DataFrameGroupBy):
-        by = features.keys
+        by: object = features.keys
         tables = {name: table.drop(columns=[by]) if isinstance(by, str) else table for name, table in features}
         named = by_name(tables, "features")
     elif isinstance(features, pd.Series) and features.dtype == object:
@@ -311,7 +311,7 @@ def _at_rates(features: Mapping[str, Any], rates: Mapping[str, Fraction]) -> tup
 
 
 def _other_rate(what: str, own: NDArray[Any], fps: Any) -> list[str]:
-    """Return a line if the times beside some features have another rate than ``fps``."""
+    """Return a warning if the times beside some features contradict ``fps``."""
     clock = seconds(what, own)
     try:
         stated = parse_rate(fps)
@@ -406,7 +406,7 @@ def _times_inside(what: str, path: Path) -> str | None:
 
 
 def _numbers(what: str, video: Any, masked: bool) -> tuple[Any, NDArray[np.float64] | None, bool]:
-    """Return features as floating-point numbers, the times that they tell, and whether they were integers.
+    """Return features as floating-point numbers, their times if they have any, and whether they were integers.
 
     Masked values become NaN if ``masked``.
     """
@@ -503,7 +503,7 @@ def _of_table(what: str, table: pd.DataFrame) -> tuple[pd.DataFrame, NDArray[np.
 
 
 def _clock(index: pd.Index[Any]) -> NDArray[np.float64] | None:
-    """Return the times (T,) in seconds that an index tells; dates count from the first."""
+    """Return the times (T,) in seconds in an index; dates count from the first one."""
     if isinstance(index, pd.PeriodIndex):
         index = index.to_timestamp()
     if isinstance(index, pd.DatetimeIndex):
@@ -516,7 +516,7 @@ def _clock(index: pd.Index[Any]) -> NDArray[np.float64] | None:
 
 
 def _by_index(table: Any) -> bool:
-    """Return whether the index of a table tells times."""
+    """Return whether the index of a table holds times."""
     return isinstance(table, pd.DataFrame) and _clock(table.index) is not None
 
 

@@ -105,7 +105,7 @@ def load(folder: str | os.PathLike[str]) -> Discovery:
     times = _times(key_steps, embedded, tree)
     made = None
     if embedded is not None:
-        # Doubts on features name them first; those on the key steps are not those of other key steps.
+        # Keep doubts on features, which name them first; doubts on key steps do not apply to other key steps.
         doubts = tuple(line for line in diagnostics.warnings or () if line.startswith("features"))
         made = Made(list(times), (), embedded, None, None, None, doubts)
     return Discovery(chosen, key_steps, times, embedded, learned, diagnostics.names | names, made)

@@ -67,7 +67,7 @@ class RunNames:
     segments: Mapping[str, str] = field(default_factory=dict)
 
 
-class Carried(NamedTuple):
+class _Carried(NamedTuple):
     """The names of a result's key steps, and those typed for an earlier result that no key step could be given."""
 
     names: dict[int, str]
@@ -140,7 +140,7 @@ def _name(where: str, name: object) -> str:
     return text
 
 
-def names_of(names: Mapping[str, RunNames], run: str, segments: pd.DataFrame) -> Carried:
+def names_of(names: Mapping[str, RunNames], run: str, segments: pd.DataFrame) -> _Carried:
     """Return the names of a run's key steps.
 
     Names that were typed for another result of this run, or of one that differs only in K, are given to the key steps
@@ -148,12 +148,12 @@ def names_of(names: Mapping[str, RunNames], run: str, segments: pd.DataFrame) ->
     """
     named = names.get(run) or next((names[other] for other in names if _without_K(other) == _without_K(run)), None)
     if named is None:
-        return Carried({}, [])
+        return _Carried({}, [])
     if named.result == result_id(segments):
-        return Carried(dict(named.names), [])
+        return _Carried(dict(named.names), [])
     steps = _same_steps(named.segments, segments)
     kept = {steps[step]: name for step, name in named.names.items() if step in steps}
-    return Carried(dict(sorted(kept.items())), [name for step, name in named.names.items() if step not in steps])
+    return _Carried(dict(sorted(kept.items())), [name for step, name in named.names.items() if step not in steps])
 
 
 def _without_K(run: str) -> str:  # noqa: N802

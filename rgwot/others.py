@@ -16,7 +16,7 @@ from rgwot.datasets.names import id_of
 from rgwot.embedding.interface import EmbeddedVideo, embedded_video
 from rgwot.features.store import FeatureStore
 from rgwot.in_memory import stores_of
-from rgwot.intake import Handed, Times, Videos, handed_over
+from rgwot.intake import Intake, Times, Videos, handed_over
 from rgwot.labels import Labels, read_labels
 from rgwot.runtime.limits import threads_kept
 from rgwot.runtime.progress import mapped, progress_shown
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Other:
+class _OtherVideo:
     """A video that a result labels.
 
     Attributes
@@ -59,7 +59,7 @@ def without_missing(
 
 def labelled_others(
     learned: LearnedResult, videos: Videos, times: Times | None, missing: str | None, n_jobs: int | None, progress: bool
-) -> dict[str, Other]:
+) -> dict[str, _OtherVideo]:
     """Embed and label videos by what was learned; the parameters are those of `rgwot.Discovery.predict`.
 
     Raises RgwotError for features of another kind; warns of a video that looks like none of those
@@ -102,7 +102,7 @@ def labelled_samples(
 
 def _read(
     learned: LearnedResult, videos: Videos, times: Times | None, missing: str | None
-) -> tuple[Handed, list[FeatureStore]]:
+) -> tuple[Intake, list[FeatureStore]]:
     """Return videos as stores; raise RgwotError if they are of another kind than those that were learned from."""
     clocks = times is None and bool(learned.features.attributes.get("source_times"))
     handed = handed_over(videos, times, missing=missing, clocks=clocks)
@@ -112,11 +112,11 @@ def _read(
     return handed, stores
 
 
-def _labelled(learned: LearnedResult, missing: Mapping[str, NDArray[np.bool_]], store: FeatureStore) -> Other:
+def _labelled(learned: LearnedResult, missing: Mapping[str, NDArray[np.bool_]], store: FeatureStore) -> _OtherVideo:
     source = str(store.attributes.get("source_sha256"))
     if not len(store):
-        return Other(source, np.empty((0, 0)), np.empty(0, dtype=np.int64), np.empty((0, learned.K + 1)))
+        return _OtherVideo(source, np.empty((0, 0)), np.empty(0, dtype=np.int64), np.empty((0, learned.K + 1)))
     embed, predict = learned.rules()
     video = without_missing({store.video: embedded_video(store, embed)}, missing)[store.video]
     found, answer = learned.labelling(predict, video), learned.answer(store)
-    return Other(source, video.embedding, found.labels + 1 if answer is None else answer, found.probabilities)
+    return _OtherVideo(source, video.embedding, found.labels + 1 if answer is None else answer, found.probabilities)

@@ -306,7 +306,7 @@ class Discovery:
     @property
     def orders(self) -> dict[str, Order]:
         """The order in which the key steps of each video first occur, as numbers; ``(0,)`` without any."""
-        return {stem_of(one.video): first_order(one.events) for one in self.key_steps.recordings}
+        return {stem_of(recording.video): first_order(recording.events) for recording in self.key_steps.recordings}
 
     @property
     def samples(self) -> pd.DataFrame:
@@ -847,7 +847,7 @@ class Discovery:
 
 
 def with_doubts(key_steps: KeySteps, doubts: Sequence[str]) -> None:
-    """Put reasons for doubt before those of decoding."""
+    """Insert reasons for doubt before those of the decoding."""
     if doubts:
         key_steps.diagnostics.warnings = [*doubts, *(key_steps.diagnostics.warnings or ())]
 

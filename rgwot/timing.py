@@ -200,7 +200,7 @@ def scoring_frames(duration_s: float, fps: Fraction, stride: int) -> NDArray[np.
     >>> scoring_frames(0.2, Fraction(30), 2)
     array([0, 2, 4])
     """
-    # More frames than needed; the comparison of times decides which count, in the same way everywhere.
+    # More frames than needed; comparing times then decides which ones count, as everywhere else.
     upper = int(Fraction(duration_s) * fps) + 2
     frames = np.arange(0, upper, stride, dtype=np.int64)
     return frames[frame_times(frames, fps) < duration_s]
@@ -252,7 +252,7 @@ def labels_at(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.
 
 
 _EARLY, _NEAR_END = 1 / 3, 2 / 3
-# Annotations whose frames were divided by twice their rate end here.
+# If frames were divided by twice the rate, annotations end at half the length.
 _HALF = (0.475, 0.501)
 _LONGER_UNITS = {"minutes": 60, "hours": 3600, "days": 86400}
 

@@ -59,7 +59,7 @@ def random_batch(seed: int = 0) -> PairBatch:
 
 
 class Recorder:
-    """Settings that note which keys are read."""
+    """Settings that record which keys are read."""
 
     def __init__(self, values: object, read: set[str]) -> None:
         self.values, self.read = values, read
@@ -80,7 +80,7 @@ def losses(batch: PairBatch, settings: TrainedEncoder) -> tuple[Tensor, Tensor, 
 
 
 def aligned(name: str, batch: PairBatch) -> tuple[Tensor, Tensor, Tensor]:
-    """Losses with an alignment and its defaults; what that learns begins from one seed."""
+    """The losses with this alignment, at its defaults and with parameters drawn from one seed."""
     settings = TrainedEncoder.of({"loss": {"alignment": name, "window": 2}, "encoder": {"D": 5}})
     learned = learned_by(recipe_of(settings))
     learned = learned.to(batch.x.dtype) if learned is not None and batch.x.dtype == torch.float64 else learned
@@ -106,11 +106,11 @@ def check_keys(name: str) -> None:
 def check_pairs(name: str) -> None:
     """A batch is its pairs one by one."""
     batch = random_batch()
-    found = torch.stack(aligned(name, batch))
+    actual = torch.stack(aligned(name, batch))
     for p in range(3):
         tensors = (one.name for one in fields(batch) if isinstance(getattr(batch, one.name), Tensor))
         alone = replace(batch, **{key: getattr(batch, key)[p : p + 1] for key in tensors})
-        torch.testing.assert_close(torch.stack(aligned(name, alone))[:, 0], found[:, p], rtol=1e-6, atol=0)
+        torch.testing.assert_close(torch.stack(aligned(name, alone))[:, 0], actual[:, p], rtol=1e-6, atol=0)
 
 
 def check_precision(name: str) -> None:
@@ -138,7 +138,7 @@ def check_pairs_at_once(name: str, task: Path, batch_norm: str) -> None:
     bank = FeatureBank(open_stores(task, task.parent), 1.0)
     chosen = of_family(name, train__iterations=4, encoder__batch_norm=batch_norm, encoder__dropout=0.2)
     histories = []
-    # In float32 Adam makes much of the rounding of tiny gradients.
+    # float64, because Adam amplifies the rounding errors of tiny gradients in float32.
     for pairs_at_once in (1, 3, 4):
         trainer = trainer_of(chosen, bank, 0, double=True)
         trainer.pairs_at_once = pairs_at_once

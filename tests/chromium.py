@@ -20,7 +20,7 @@ WITHOUT = "no Chromium on the PATH; `make test-page` installs Debian's and runs 
 
 
 class Window:
-    """One tab, and everything it has said since it was opened.
+    """One tab, and its console messages since it was opened.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Window:
         self._page.keyboard.press(key)
 
     def write(self, text: str) -> None:
-        """Type a text into what has the focus."""
+        """Type a text into the focused element."""
         self._page.keyboard.insert_text(text)
 
     def picture(self, path: Path) -> None:
@@ -137,7 +137,7 @@ class Window:
         path.write_bytes(base64.b64decode(self._protocol.send("Page.captureScreenshot", {"format": "png"})["data"]))
 
     def download(self, selector: str, folder: Path) -> Path:
-        """Click an element that brings a file, and keep the file in a folder, under the name that the page gave it."""
+        """Click an element that downloads a file; keep the file in a folder under the name that the page gave it."""
         with self._page.expect_download() as coming:
             self.click_on(selector)
         path = folder / coming.value.suggested_filename

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from chromium import Browser
     from playwright.sync_api import Browser as Chromium
 
-# How long an example takes says more about what else the machine does than about the code; every run draws the same.
+# No deadline, because times depend on what else the machine does; every run draws the same examples.
 settings.register_profile("rgwot", deadline=None, derandomize=True)
 settings.load_profile("rgwot")
 
 # Every job of a workflow is a process, and would compile the project again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-#: Files that take minutes. They come first, because the worker that has one at the end leaves the others idle.
+#: Files that take minutes. They come first, so that no worker has one of them left when the others are idle.
 LONGEST = [Path(__file__).parent / name for name in ("workflow", "faults", "test_notebook.py")]
 
 

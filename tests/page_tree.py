@@ -60,7 +60,7 @@ class Task:
         return self.tree.at(paths.PAGE)
 
     def segments(self, run: Run) -> pd.DataFrame:
-        """Return what was found, scope `task`, read without the project's own reader."""
+        """Return the segments of scope `task`, read without the project's own reader."""
         table = pd.read_csv(self.tree.keysteps(run) / "segments.csv", dtype={"video": str}, keep_default_na=False)
         return table[table["scope"] == "task"]
 

@@ -1,4 +1,4 @@
-"""Extensions for a while: what they add is taken out again."""
+"""Temporary extensions: everything that they add is removed again."""
 
 from __future__ import annotations
 

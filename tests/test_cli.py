@@ -1,4 +1,4 @@
-"""The command line is light, says one line on a mistake, and every verb and all that can be set is explained."""
+"""The command line starts fast, reports mistakes in one line, and explains every verb and option."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def test_help_imports_nothing_heavy() -> None:
         "import sys\nfrom rgwot.cli import cli\ncli(['--help'], standalone_mode=False)\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])\n"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines()[-1] == "[]"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert output.stdout.splitlines()[-1] == "[]"
 
 
 def test_verbs_are_listed_in_order_and_described_in_one_line_each() -> None:
@@ -52,7 +52,8 @@ def test_every_option_says_what_it_is_and_its_default(verb: str) -> None:
     for option in COMMANDS[verb].params:
         if isinstance(option, click.Option):
             assert option.help, option.name
-            # A flag is off, a repeated or a required option has none; what has no default says what happens without.
+            # Flags and repeated or required options have no default; the help of others names it, or says what happens
+            # without.
             if isinstance(option.type, (click.types.IntParamType, click.types.FloatParamType)) and not option.required:
                 assert option.show_default or "efault" in option.help or "Or " in option.help, option.name
 

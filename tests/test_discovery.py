@@ -74,11 +74,11 @@ def of_the_workflow(folder: Path, videos: dict[str, NDArray[Any]], method: str, 
         files["model"] = made["model"]
     embeddings = folder / "embeddings.zarr"
     run_script("embed", input=files, output=[embeddings], **how)
-    found = {name_of(file).split(".")[0]: folder / "keysteps" / name_of(file) for file in KEYSTEPS}
+    result = {name_of(file).split(".")[0]: folder / "keysteps" / name_of(file) for file in KEYSTEPS}
     run_script(
         "decode",
         input={"embeddings": embeddings, "annotations": []},
-        output=found,
+        output=result,
         params={"alone": False, "expected": []},
         **how,
     )
@@ -93,38 +93,38 @@ def test_the_workflow_writes_the_same(method: str, decoder: str, seed: int, tmp_
     videos = maps()
     expected = of_the_workflow(tmp_path, videos, method, decoder, seed)
     threads = torch.get_num_threads()
-    found = rgwot.discover(videos, fps=FPS, method=method, decoder=decoder, settings=SMALL, seed=seed, device="cpu")
+    result = rgwot.discover(videos, fps=FPS, method=method, decoder=decoder, settings=SMALL, seed=seed, device="cpu")
     assert torch.get_num_threads() == threads
-    saved = found.save(tmp_path / "saved")
+    saved = result.save(tmp_path / "saved")
     assert {path.name for path in saved.glob("[!.]*")} == {path.name for path in expected.glob("[!.]*")}
     for path in saved.glob("[!.]*"):
         texts = [(folder / path.name).read_text() for folder in (saved, expected)]
         one, other = (re.sub(r'"decoding_cpu_s": [0-9.]+', "", text) for text in texts)
         assert one == other, path.name
-    segments = found.segments
+    segments = result.segments
     assert set(segments["scope"]) == {"task"}
     assert segments["key_step"].nunique() > 1, "one label everywhere would make every comparison pass"
-    assert list(found.labels) == list(videos)
+    assert list(result.labels) == list(videos)
     for name, video in videos.items():
         own = segments[segments["video"] == name]
-        assert found.times[name].tolist() == [n / int(FPS) for n in range(len(video))]
-        labels = predicted_labels(own["start_s"], own["end_s"], own["key_step"], found.times[name])
-        np.testing.assert_array_equal(labels, found.labels[name])
-    assert {one.video for one in found.procedure.videos} == set(found.deviations["video"]) | set(videos)
-    assert found.samples.shape == (sum(map(len, videos.values())), 3)
+        assert result.times[name].tolist() == [n / int(FPS) for n in range(len(video))]
+        labels = predicted_labels(own["start_s"], own["end_s"], own["key_step"], result.times[name])
+        np.testing.assert_array_equal(labels, result.labels[name])
+    assert {one.video for one in result.procedure.videos} == set(result.deviations["video"]) | set(videos)
+    assert result.samples.shape == (sum(map(len, videos.values())), 3)
     counted = segments[(segments["video"] == "take 0") & segments["counts"]].sort_values("start_s")["shows"]
-    assert found.orders["take 0"] == tuple(dict.fromkeys(counted))
-    assert repr(found).startswith(f"<Discovery by {method}/{decoder}/seed{seed}: 4 videos, K = 3, ")
+    assert result.orders["take 0"] == tuple(dict.fromkeys(counted))
+    assert repr(result).startswith(f"<Discovery by {method}/{decoder}/seed{seed}: 4 videos, K = 3, ")
 
 
 def test_stores_of_the_workflow_stand_for_arrays(tmp_path: Path) -> None:
     videos = {"a": maps()["take 0"].mean(axis=(2, 3)), "b": maps()["take 1"].mean(axis=(2, 3))}
     expected = of_the_workflow(tmp_path, videos, "raw", "kmeans", 0)
     stores = sorted((tmp_path / "stores").glob("*.zarr"))
-    found = rgwot.discover(stores, method="raw", decoder="kmeans", settings=SMALL)
-    pd.testing.assert_frame_equal(found.segments, read_segments(expected / "segments.csv"))
-    assert list(found.labels) == ["a", "b"]
-    assert found.embeddings["a"].shape == (len(videos["a"]), 12)
+    result = rgwot.discover(stores, method="raw", decoder="kmeans", settings=SMALL)
+    pd.testing.assert_frame_equal(result.segments, read_segments(expected / "segments.csv"))
+    assert list(result.labels) == ["a", "b"]
+    assert result.embeddings["a"].shape == (len(videos["a"]), 12)
     assert list(rgwot.discover({"a b": stores[0]}, method="raw", decoder="kmeans", K=3).labels) == ["a b"]
 
 
@@ -133,10 +133,10 @@ def test_stores_of_the_workflow_stand_for_arrays(tmp_path: Path) -> None:
 )
 def test_every_embedding_can_be_asked_for(method: str) -> None:
     decoder = "uniform" if method == "none" else "kmeans"
-    found = rgwot.discover(maps(), fps=FPS, method=method, decoder=decoder, settings=SMALL, device="cpu")
-    assert set(np.concatenate(list(found.labels.values())).tolist()) == {1, 2, 3}
-    assert found.diagnostics["method"] == method
-    assert bool(found.embeddings) == (method != "none")
+    result = rgwot.discover(maps(), fps=FPS, method=method, decoder=decoder, settings=SMALL, device="cpu")
+    assert set(np.concatenate(list(result.labels.values())).tolist()) == {1, 2, 3}
+    assert result.diagnostics["method"] == method
+    assert bool(result.embeddings) == (method != "none")
 
 
 def test_ids_settings_and_K_are_resolved_as_in_the_workflow() -> None:
@@ -158,9 +158,9 @@ def test_ids_settings_and_K_are_resolved_as_in_the_workflow() -> None:
 def test_times_take_the_place_of_a_rate() -> None:
     videos = maps()
     times = {name: 1 + np.arange(len(video)) / 4 for name, video in videos.items()}
-    found = rgwot.discover(videos, times=times, settings=SMALL)
-    np.testing.assert_array_equal(found.times["take 2"], times["take 2"])
-    assert found.segments["end_s"].max() == max(float(own[-1]) for own in times.values()) + 0.25
+    result = rgwot.discover(videos, times=times, settings=SMALL)
+    np.testing.assert_array_equal(result.times["take 2"], times["take 2"])
+    assert result.segments["end_s"].max() == max(float(own[-1]) for own in times.values()) + 0.25
 
 
 @pytest.mark.parametrize("first", [1028.0, 1.7e9])
@@ -171,9 +171,9 @@ def test_a_clock_that_began_long_before_the_recording_is_refused(first: float) -
         RgwotError, match=r"^features\['b'\]: times: found .* s for features without a video, .*; subtract the first"
     ):
         rgwot.discover(videos, times=times, K=3)
-    # Late by a tenth is a recording whose beginning has no features.
-    found = rgwot.discover(videos, times={**times, "b": 29 + times["a"]}, K=3)
-    assert found.segments.groupby("video")["start_s"].min().tolist() == [0, 0]
+    # Times may begin up to a tenth of a recording late, if its beginning has no features.
+    result = rgwot.discover(videos, times={**times, "b": 29 + times["a"]}, K=3)
+    assert result.segments.groupby("video")["start_s"].min().tolist() == [0, 0]
 
 
 def test_times_that_are_hardly_seconds_are_doubted(caplog: pytest.LogCaptureFixture) -> None:
@@ -183,15 +183,15 @@ def test_times_that_are_hardly_seconds_are_doubted(caplog: pytest.LogCaptureFixt
     caplog.clear()
     # Times that a person would write are not doubted: with decimals, whole seconds, and uneven ones.
     for times in (np.arange(60) * 2.5, np.arange(60.0), np.cumsum([0.0, *[3, 5] * 30])[:60]):
-        found = rgwot.discover([flat(60, 4)], times=[times], K=3)
+        result = rgwot.discover([flat(60, 4)], times=[times], K=3)
         assert "milliseconds" not in caplog.text
-        assert not found.warnings or "milliseconds" not in " ".join(found.warnings)
+        assert not result.warnings or "milliseconds" not in " ".join(result.warnings)
 
 
 @pytest.mark.parametrize("clock", [np.arange(97) * 10, np.cumsum([0, *[8, 8, 9] * 32]), np.arange(1500) * 1.25])
 def test_milliseconds_at_any_rate_are_doubted(clock: NDArray[np.float64]) -> None:
-    found = rgwot.discover([flat(len(clock), 4)], times=[clock], K=3)
-    (told,) = [line for line in found.warnings if "milliseconds" in line]
+    result = rgwot.discover([flat(len(clock), 4)], times=[clock], K=3)
+    (told,) = [line for line in result.warnings if "milliseconds" in line]
     assert told.startswith("features['0']: times: ")
 
 
@@ -312,11 +312,11 @@ def test_an_estimator_has_the_manners_of_scikit_learn() -> None:
     assert repr(learner).startswith("ProcedureLearner(")
     with pytest.raises(NotFittedError):
         learner.predict(videos)
-    found = learner.fit_predict(videos)
+    actual = learner.fit_predict(videos)
     expected = rgwot.discover(videos, fps=FPS, settings=SMALL, seed=3)
     for name in videos:
-        np.testing.assert_array_equal(found[name], expected.labels[name])
-        np.testing.assert_array_equal(learner.predict(videos)[name], found[name])
+        np.testing.assert_array_equal(actual[name], expected.labels[name])
+        np.testing.assert_array_equal(learner.predict(videos)[name], actual[name])
     new = learner.predict(later)
     assert list(new) == list(later)
     again = pickle.loads(pickle.dumps(learner))
@@ -426,7 +426,7 @@ def test_importing_the_package_imports_nothing_else() -> None:
 
 
 @pytest.fixture(scope="module")
-def found() -> rgwot.Discovery:
+def result() -> rgwot.Discovery:
     rng = np.random.default_rng(0)
     looks = rng.normal(size=(3, 16))
     videos = {}
@@ -436,8 +436,8 @@ def found() -> rgwot.Discovery:
     return rgwot.discover(videos, fps=2, K=3, method="whitened", decoder="kmeans")
 
 
-def test_a_saved_result_is_one_of_the_workflow(found: rgwot.Discovery, tmp_path: Path) -> None:
-    named = dataclasses.replace(found, names={1: "cut"})
+def test_a_saved_result_is_one_of_the_workflow(result: rgwot.Discovery, tmp_path: Path) -> None:
+    named = dataclasses.replace(result, names={1: "cut"})
     folder = named.save(tmp_path / "results", "mine", "tea")
     assert folder == tmp_path / "results/keysteps/whitened/kmeans/mine/tea/seed0"
     assert read_segments(folder / "segments.csv")["video"].unique().tolist()[0] == "v%200"
@@ -445,48 +445,48 @@ def test_a_saved_result_is_one_of_the_workflow(found: rgwot.Discovery, tmp_path:
         done = CliRunner().invoke(cli, list(map(str, command)))
         assert done.exception is None, done.exception
         assert "cut" in done.output or command[0] == "export"
-    assert found.compare(folder).agreement.kappa == 1
+    assert result.compare(folder).agreement.kappa == 1
 
 
-def test_pictures_exports_and_comparisons(found: rgwot.Discovery, tmp_path: Path) -> None:
-    assert len(found.plot(videos=3).axes) == 3
+def test_pictures_exports_and_comparisons(result: rgwot.Discovery, tmp_path: Path) -> None:
+    assert len(result.plot(videos=3).axes) == 3
     with pytest.raises(RgwotError, match="videos: found 0, expected an integer ≥ 1"):
-        found.plot(videos=0)
+        result.plot(videos=0)
     for wrong in ("x.png", 2.0, True):
         with pytest.raises(
             RgwotError,
             match="videos: found .*, expected an integer ≥ 1 or a list of names; to save the figure, use plot",
         ):
-            found.plot(wrong)
-    assert found.plot(2)._suptitle.get_text().endswith(f", seed 0, 2 of {len(found.times)} videos")
-    assert found.plot(len(found.times))._suptitle.get_text().endswith(", seed 0")
-    named = dataclasses.replace(found, names={1: "cut", 2: "stir", 3: "pour"})
+            result.plot(wrong)
+    assert result.plot(2)._suptitle.get_text().endswith(f", seed 0, 2 of {len(result.times)} videos")
+    assert result.plot(len(result.times))._suptitle.get_text().endswith(", seed 0")
+    named = dataclasses.replace(result, names={1: "cut", 2: "stir", 3: "pour"})
     named.export("csv", tmp_path / "csv")
     coded = pd.read_csv(tmp_path / "csv/segments.csv")
     assert set(coded["name"]) == {"cut", "stir", "pour"}
     named.export("dot", tmp_path / "graph")
     assert "cut" in (tmp_path / "graph/procedure.dot").read_text()
     named.export("elan", tmp_path / "elan")
-    same = found.compare(tmp_path / "elan/v 3.eaf")
+    same = result.compare(tmp_path / "elan/v 3.eaf")
     assert (same.common, same.agreement.kappa, same.agreement.segments_f1) == (("v%203",), 1, 1)
     assert {same.names[number] for number in same.agreement.matched.values()} == {"cut", "stir", "pour"}
-    everyone = found.compare(tmp_path / "elan")
+    everyone = result.compare(tmp_path / "elan")
     assert (len(everyone.common), everyone.agreement.kappa) == (10, 1)
     assert repr(everyone) == "<Comparison: 10 videos, kappa 1.00, F1 of segments 100.0>"
     with pytest.raises(RgwotError, match="nowhere: no such file or folder"):
-        found.compare(tmp_path / "nowhere")
-    assert found.compare(found).agreement.adjusted_rand == 1
-    table = found.compare_groups({f"v {at}": "slow" if at >= 5 else "fast" for at in range(10)})
+        result.compare(tmp_path / "nowhere")
+    assert result.compare(result).agreement.adjusted_rand == 1
+    table = result.compare_groups({f"v {at}": "slow" if at >= 5 else "fast" for at in range(10)})
     starred = table[(table["star"] == "*") & (table["measure"] == "duration")]
     assert len(starred) == 1
     assert starred["mean_slow"].item() > starred["mean_fast"].item() + 3
     other = rgwot.discover([maps()["take 0"]], fps="5/2", method="raw", decoder="kmeans", K=3)
     assert "wrote segments.csv" in other.export("csv", tmp_path / "of a rate that is no whole number")
     with pytest.raises(RgwotError, match="found no common video"):
-        found.compare(other)
+        result.compare(other)
 
 
 def test_with_clusters_of_background_two_answers_are_compared_too() -> None:
     decoder = "consensus@decode.surplus=2"
-    found = rgwot.discover(maps(), method="rgwot-plus", decoder=decoder, fps=FPS, settings=SMALL, device="cpu")
-    assert 0 <= found.diagnostics["task"]["seeds_differ"] < 1
+    result = rgwot.discover(maps(), method="rgwot-plus", decoder=decoder, fps=FPS, settings=SMALL, device="cpu")
+    assert 0 <= result.diagnostics["task"]["seeds_differ"] < 1

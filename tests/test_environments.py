@@ -87,9 +87,9 @@ def test_the_recipe_of_conda_forge_asks_for_what_the_package_does():
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_pins_resolve_with_pip(name):
-    wanted = [f"{package}=={version}" for package, version in pins(name).items()]
+    requirements = [f"{package}=={version}" for package, version in pins(name).items()]
     if name == "train":
-        wanted.append(str(ENVS.parent))
-    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", *wanted]
-    found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=3600)
-    assert found.returncode == 0, found.stderr
+        requirements.append(str(ENVS.parent))
+    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", *requirements]
+    output = subprocess.run(command, capture_output=True, text=True, check=False, timeout=3600)
+    assert output.returncode == 0, output.stderr

@@ -47,7 +47,7 @@ def test_probabilities_of_other_and_of_fitted_recordings(fitted: rgwot.Procedure
 
 def test_columns_are_key_steps_in_the_order_of_the_procedure() -> None:
     videos = recordings(4)
-    # With clusters numbered by the procedure, memberships of another recording must be, too.
+    # Clusters are numbered by the procedure, and so must be the memberships of other recordings.
     taught = rgwot.ProcedureLearner("rgwot-plus", fps=2, K=3, settings={"consensus": {"partitions": 4}}).fit(videos)
     shares = taught.predict_proba(recordings(1, seed=5))[0]
     assert shares.argmax(axis=1).tolist() == taught.predict(recordings(1, seed=5))[0].tolist()
@@ -61,7 +61,7 @@ def test_labels_calibrate_probabilities() -> None:
     assert shares is not None
     np.testing.assert_array_equal(learner.discovery_.probabilities["3"], calibrated(shares["3"]))
     assert learner.predict_proba(recordings(1, seed=5))[0].argmax(axis=1).tolist() == turned.tolist()
-    # Where annotated, there is hardly a doubt.
+    # Annotated samples have memberships close to 1.
     own = learner.discovery_.probabilities["0"]
     assert own.argmax(axis=1).tolist() == turned.tolist()
     assert own.max(axis=1).min() > 0.9
@@ -154,8 +154,8 @@ def test_the_checks_of_scikit_learn_hold() -> None:
             results = checks.check_estimator(learner, on_fail=None, on_skip=None)
     finally:
         logging.disable(logging.NOTSET)
-    passed = {one["check_name"] for one in results if one["status"] == "passed"}
-    failed = {one["check_name"]: one["exception"] for one in results if one["status"] == "failed"}
+    passed = {result["check_name"] for result in results if result["status"] == "passed"}
+    failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
     assert passed >= MUST_HOLD
     assert set(failed) == CANNOT_APPLY, failed
     assert len(passed) >= 30

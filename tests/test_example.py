@@ -41,10 +41,10 @@ def test_what_is_annotated_is_what_is_called_deviating() -> None:
 def test_three_annotated_recordings_tell_every_deviation() -> None:
     data = rgwot.example()
     taught = {name: data.labels[name] for name in ("r00", "r01", "r03")}
-    found = rgwot.discover(data.videos, fps=data.fps, labels=taught)
-    right = np.concatenate([found.labels[name] == steps_of(data, name) for name in data.videos if name not in taught])
+    result = rgwot.discover(data.videos, fps=data.fps, labels=taught)
+    right = np.concatenate([result.labels[name] == steps_of(data, name) for name in data.videos if name not in taught])
     assert right.mean() > 0.9
-    told = {(row.video, row.kind, found.names[row.key_step]) for row in found.deviations.itertuples()}
+    told = {(row.video, row.kind, result.names[row.key_step]) for row in result.deviations.itertuples()}
     assert told == {
         ("r02", "repeated", "pour"),
         ("r04", "too_early", "taste"),
@@ -56,10 +56,10 @@ def test_three_annotated_recordings_tell_every_deviation() -> None:
 
 def test_without_labels_the_usual_order_is_found() -> None:
     data = rgwot.example()
-    found = rgwot.discover(data.videos, fps=data.fps, K=6, decoder="meanfield")
+    result = rgwot.discover(data.videos, fps=data.fps, K=6, decoder="meanfield")
     for name in ("r00", "r05", "r10"):
         true = steps_of(data, name)
-        table = pd.crosstab(found.labels[name][true > 0], true[true > 0])
+        table = pd.crosstab(result.labels[name][true > 0], true[true > 0])
         assert table.max(axis=0).sum() / (true > 0).sum() > 0.8
     assert issubclass(rgwot.RgwotError, ValueError)
     with pytest.raises(ValueError, match="K"):

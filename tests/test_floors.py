@@ -68,9 +68,9 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 
 def test_no_package_imports_itself_by_way_of_others() -> None:
     graph: dict[str, set[str]] = {}
-    for here, wanted in graph_of_modules().items():
+    for here, imported in graph_of_modules().items():
         packages = graph.setdefault(here.split(".")[1], set())
-        packages |= {there.split(".")[1] for there in wanted} - {here.split(".")[1]}
+        packages |= {there.split(".")[1] for there in imported} - {here.split(".")[1]}
     assert sum(map(len, graph.values())) > 100
     graphlib.TopologicalSorter(graph).prepare()
 
@@ -83,10 +83,10 @@ def graph_of_modules() -> dict[str, set[str]]:
     for name, path in sources.items():
         for node in while_running(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom):
-                wanted = [f"{node.module}.{one.name}" for one in node.names]
+                imported = [f"{node.module}.{one.name}" for one in node.names]
             else:
-                wanted = [one.name for one in node.names] if isinstance(node, ast.Import) else []
-            for one in wanted:
+                imported = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            for one in imported:
                 there = one if one in sources else one.rpartition(".")[0]
                 graph[name] |= {there} & set(sources) - {name}
     return graph

@@ -143,8 +143,8 @@ def test_stored_frames_are_videos_only_where_the_entry_says_so(tmp_path: Path) -
         file["conv4c"] = np.zeros((3, 1024), np.float32)
     assert [entry.path for entry in find("mine", "folder", tmp_path).of("tea")] == ["tea/c.mp4"]
     for rate in ("30000/1001", "file", 25):
-        found = find("mine", "folder", tmp_path, {"frames_fps": rate})
-        assert [entry.path for entry in found.of("tea")] == ["tea/a.h5", "tea/b.hdf5", "tea/damaged.h5"]
+        files = find("mine", "folder", tmp_path, {"frames_fps": rate})
+        assert [entry.path for entry in files.of("tea")] == ["tea/a.h5", "tea/b.hdf5", "tea/damaged.h5"]
 
 
 def test_every_layout_of_videos_takes_stored_frames(tmp_path: Path) -> None:

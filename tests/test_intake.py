@@ -1,4 +1,4 @@
-"""What people hand over as recordings, and what is made of it."""
+"""Inputs of `discover` in every form, and the recordings that they become."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_table_tells_its_times(video: Any) -> None:
     np.testing.assert_array_equal(handed.features["a"], X)
     np.testing.assert_allclose(handed.times["a"], HALVES)
     assert not handed.timeless
-    # A rate or times that are given count, not those of the table.
+    # A given rate or given times take precedence over the table's.
     assert handed_over({"a": video}, fps=4).times == {}
     np.testing.assert_array_equal(handed_over({"a": video}, times=[np.arange(6)]).times["a"], np.arange(6))
 
@@ -394,13 +394,13 @@ def recordings(n: int = 4) -> dict[str, NDArray[np.float64]]:
 
 def test_every_reason_for_doubt_is_in_the_warnings_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     videos = recordings()
-    found = rgwot.discover({**videos, "again": videos["v1"]}, K=3, method="raw", decoder="kmeans")
-    assert found.warnings[:2] == (
+    result = rgwot.discover({**videos, "again": videos["v1"]}, K=3, method="raw", decoder="kmeans")
+    assert result.warnings[:2] == (
         "features: 'v1', 'again' are the same recording, which counts several times; leave out all but one",
         "features: found neither fps nor times, so 2 features per second are assumed, and seconds are wrong at another "
         "rate; give fps=2, or times={name: seconds}",
     )
-    for line in found.warnings:
+    for line in result.warnings:
         assert sum(line in record.getMessage() for record in caplog.records) == 1
     assert rgwot.discover(videos, K=3, method="raw", decoder="kmeans", fps=2).warnings == ()
     one = rgwot.discover({name: own[:, :1] for name, own in videos.items()}, fps=2, K=4, method="raw", decoder="kmeans")
@@ -412,8 +412,8 @@ def test_every_reason_for_doubt_is_in_the_warnings_and_logged_once(caplog: pytes
 def test_a_gap_in_times_is_a_reason_for_doubt() -> None:
     clock = np.arange(30) / 2 + np.where(np.arange(30) < 15, 0, 60)
     tables = {name: pd.DataFrame(own, index=pd.Index(clock, name="time_s")) for name, own in recordings().items()}
-    found = rgwot.discover(tables, K=3, method="raw", decoder="kmeans")
-    pauses = [line for line in found.warnings if "times: no feature from 7 to 67.5 s; this pause counts" in line]
+    result = rgwot.discover(tables, K=3, method="raw", decoder="kmeans")
+    pauses = [line for line in result.warnings if "times: no feature from 7 to 67.5 s; this pause counts" in line]
     assert len(pauses) == 4
 
 
@@ -436,13 +436,13 @@ def test_samples_left_out_are_not_told_as_dead() -> None:
 def test_samples_left_out_have_no_key_step_and_predict_leaves_them_out() -> None:
     videos = recordings()
     videos["v0"][12:15, 2] = np.nan
-    found = rgwot.discover(videos, fps=2, K=3, missing="background", method="whitened", decoder="meanfield")
-    assert found.labels["v0"].tolist() == [1] * 10 + [2] * 2 + [0] * 3 + [2] * 5 + [3] * 10
-    assert all((found.labels[name] > 0).all() for name in ("v1", "v2", "v3"))
-    new = found.predict({"new": videos["v0"] + 0.01}, missing="background")["new"]
-    assert new.tolist() == found.labels["v0"].tolist()
+    result = rgwot.discover(videos, fps=2, K=3, missing="background", method="whitened", decoder="meanfield")
+    assert result.labels["v0"].tolist() == [1] * 10 + [2] * 2 + [0] * 3 + [2] * 5 + [3] * 10
+    assert all((result.labels[name] > 0).all() for name in ("v1", "v2", "v3"))
+    new = result.predict({"new": videos["v0"] + 0.01}, missing="background")["new"]
+    assert new.tolist() == result.labels["v0"].tolist()
     with pytest.raises(RgwotError, match="give missing='interpolate'"):
-        found.predict(videos)
+        result.predict(videos)
 
 
 def test_a_recording_without_samples_is_refused() -> None:

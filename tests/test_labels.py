@@ -155,13 +155,13 @@ def test_found_segments_are_labels(caplog: pytest.LogCaptureFixture) -> None:
     videos = {
         f"take {v}": x + 0.01 * np.random.default_rng(v).normal(size=x.shape).astype(np.float32) for v in range(3)
     }
-    found = rgwot.discover(videos, fps=2, K=3)
-    some = found.segments[found.segments["video"] != "take 2"]
+    result = rgwot.discover(videos, fps=2, K=3)
+    some = result.segments[result.segments["video"] != "take 2"]
     assert "beside labels" not in caplog.text
     again = rgwot.discover(videos, fps=2, labels=some, K=5)
     assert "K: found 5 beside labels, which give the number of key steps, so it is ignored" in caplog.text
     assert again.K == 3
-    assert all((again.labels[name] == found.labels[name]).all() for name in ("take 0", "take 1"))
+    assert all((again.labels[name] == result.labels[name]).all() for name in ("take 0", "take 1"))
     assert set(again.diagnostics["labelled"]["silence"].values()) == {"between"}
     with pytest.raises(RgwotError, match="silence: found 'only' without labels"):
         rgwot.discover(videos, fps=2, K=3, silence="only")
@@ -177,7 +177,7 @@ def test_names_that_look_equal_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "silence", "said"),
+    ("labels", "silence", "message"),
     [
         ({"take 1": [True] * T}, None, r"labels\['take 1'\]: found shape \(8,\) of bool, expected 8 whole numbers"),
         ({"take 1": [1.5] * T}, None, r"found shape \(8,\) of float64"),
@@ -202,8 +202,8 @@ def test_names_that_look_equal_are_told() -> None:
         ({"take 1": [-1, 0, -1, -1, -1, -1, -1, -1]}, None, "found marks of background alone"),
     ],
 )  # fmt: skip
-def test_labels_that_cannot_be_meant_are_refused_in_one_line(labels: Any, silence: str | None, said: str) -> None:
-    with pytest.raises(RgwotError, match=said) as error:
+def test_labels_that_cannot_be_meant_are_refused_in_one_line(labels: Any, silence: str | None, message: str) -> None:
+    with pytest.raises(RgwotError, match=message) as error:
         read(labels, silence)
     assert "\n" not in str(error.value)
 

@@ -1,4 +1,4 @@
-"""The notebooks of the documentation, each run from its first cell to its last, and what their text says of them."""
+"""The notebooks of the documentation run from the first cell to the last, and their text agrees with the outputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "docs/notebooks"
 
 
-#: What the text of a notebook says of its outputs; run as a last cell.
+#: Statements in the text of a notebook about its outputs; run as a last cell.
 FACTS = {
     "find": """
 assert found.warnings == ()
@@ -70,7 +70,7 @@ def test_every_cell_gives_what_is_stored(path: Path, tmp_path: Path, monkeypatch
     monkeypatch.setenv("TQDM_DISABLE", "1")
 
     def kinds(notebook: Any) -> list[set[str]]:
-        """Of every cell the kinds of its outputs; numbers differ between machines."""
+        """Return the types of the outputs of every cell; numbers differ between machines."""
         outputs = (cell.get("outputs", []) for cell in notebook.cells)
         return [{kind for out in own for kind in out.get("data", {"text": ""})} for own in outputs]
 

@@ -1,4 +1,4 @@
-"""Recordings far longer than the others: left running, or done slowly, they get the labels that they had."""
+"""Recordings far longer than the others, left running or done slowly, get the labels of normal ones."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def test_a_longer_recording_neither_suffers_nor_spoils_the_others(longer: object
     takes = {f"v{seed}": take(seed) for seed in range(6)}
     labels = {f"v{seed}": np.repeat(np.arange(1, STEPS + 1), SAMPLES // STEPS) for seed in (0, 1)} if labelled else None
     keys = {"labels": labels} if labelled else {"K": STEPS, "decoder": "meanfield"}
-    found = rgwot.discover({**takes, "v3": longer(takes["v3"])}, fps=2, **keys)  # type: ignore[operator]
+    result = rgwot.discover({**takes, "v3": longer(takes["v3"])}, fps=2, **keys)  # type: ignore[operator]
     truth = np.repeat(np.arange(STEPS), SAMPLES // STEPS)
     for name in takes:
-        key_steps = found.labels[name]
+        key_steps = result.labels[name]
         if name == "v3":
             assert len(key_steps) == 4 * SAMPLES
             key_steps = key_steps[:SAMPLES] if longer is idle else key_steps[::4]
         assert adjusted_rand_score(truth, key_steps) > (0.7 if name == "v3" else 0.9), name
     # A new recording is seen at the pace of those that were learned from.
-    (new,) = found.predict([longer(take(9))]).values()  # type: ignore[operator]
+    (new,) = result.predict([longer(take(9))]).values()  # type: ignore[operator]
     assert adjusted_rand_score(truth, new[:SAMPLES] if longer is idle else new[::4]) > 0.7

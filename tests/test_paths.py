@@ -1,4 +1,4 @@
-"""Paths below ``results`` lead where they are said to, and no two to the same place."""
+"""Paths below ``results`` are as documented, and no two are the same."""
 
 from __future__ import annotations
 

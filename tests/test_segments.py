@@ -45,7 +45,7 @@ def test_segments_end_where_the_samples_of_a_truncated_video_do() -> None:
     times = np.arange(98) / 2  # 48.5 of 142.7 s decode
     table = label_segments(times, np.repeat([1, 2], 49), 142.7)
     assert table.end_s.tolist() == [24.25, 49.0]
-    # A second or a percent at the end may be missing unremarked.
+    # A second or a percent may be missing at the end without a message.
     assert label_segments(times, np.repeat([1, 2], 49), 49.9).end_s.tolist() == [24.25, 49.9]
     assert label_segments(times, np.repeat([1, 2], 49), 50.1).end_s.tolist() == [24.25, 49.0]
 

@@ -1,4 +1,4 @@
-"""Tasks of very many samples: what is thinned, and that the others follow the nearest sample that is left."""
+"""Tasks with very many samples are thinned, and the other samples follow the nearest one that is kept."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def test_the_consensus_and_the_tree_of_every_third_sample(monkeypatch: pytest.Mo
     branches = grow(x[chosen], counts, np.random.default_rng(1))
     for module in (consensus, tree):
         monkeypatch.setattr(module, "MOST_SAMPLES", 70)
-    made = decode_by("consensus", Frames(x, LENGTHS, 2.0), 4, settings, np.random.default_rng(0))
-    assert made.memberships is not None
-    assert made.memberships.shape == (len(x), 4)
-    assert made.labels.tolist() == few.labels[nearest].tolist()
-    assert made.twice is not None
-    assert [len(labels) for labels in made.twice] == [len(x)] * 2
+    decoded = decode_by("consensus", Frames(x, LENGTHS, 2.0), 4, settings, np.random.default_rng(0))
+    assert decoded.memberships is not None
+    assert decoded.memberships.shape == (len(x), 4)
+    assert decoded.labels.tolist() == few.labels[nearest].tolist()
+    assert decoded.twice is not None
+    assert [len(labels) for labels in decoded.twice] == [len(x)] * 2
     grown = grow(x, LENGTHS, np.random.default_rng(1))
     assert grown.leaves.tolist() == branches.leaves[nearest].tolist()
     assert grown.merges == branches.merges
@@ -85,12 +85,12 @@ def test_the_consensus_segments_fewer_samples_and_refines_all(monkeypatch: pytes
     labels = {}
     for refinements in (0, 2):
         keys = {"consensus.partitions": 4, "consensus.starts": 2, "consensus.refinements": refinements}
-        wanted = keys
-        labels[refinements] = decode_by("consensus", frames, 4, wanted, np.random.default_rng(0)).labels
+        settings = keys
+        labels[refinements] = decode_by("consensus", frames, 4, settings, np.random.default_rng(0)).labels
         if not refinements:
-            few = decode_by("consensus", Frames(x[chosen], counts, 2.0), 4, wanted, np.random.default_rng(0))
+            few = decode_by("consensus", Frames(x[chosen], counts, 2.0), 4, settings, np.random.default_rng(0))
             assert labels[0].tolist() == few.labels[nearest].tolist()
-    # Every border where it is, and not only where samples were segmented.
+    # Borders are exact, not only at the samples that were segmented.
     truth = np.concatenate([np.arange(n) * 4 // n for n in LENGTHS])
     assert adjusted_rand_score(truth, labels[2]) > adjusted_rand_score(truth, labels[0])
 

@@ -24,7 +24,7 @@ from videos import number, picture, remux, rotate_metadata, truncate, write_vide
 from rgwot.runtime.errors import RgwotError
 from rgwot.timing import sample_times
 from rgwot.video import FrameReader, VideoError, decord_package, frames, probe, readers_of
-from rgwot.video.decode import earliest, frames_on_screen, refuse_absurd
+from rgwot.video.pixels import earliest, frames_on_screen, refuse_absurd
 
 NTSC = Fraction(30000, 1001)
 SIZE = 64
@@ -88,7 +88,7 @@ def test_the_duration_is_that_of_the_pictures_where_no_track_states_its_own(tmp_
     content = write_video(tmp_path / "a.mkv", 50, 10, audio_s=7).read_bytes().replace(b"DURATION", b"DURATIOX")
     (tmp_path / "b.mkv").write_bytes(content)
     assert probe(tmp_path / "b.mkv").duration_s == 5
-    # A copy that broke off says how long it should be.
+    # The header of a truncated copy has the full length.
     (tmp_path / "c.mkv").write_bytes(content[: len(content) // 2])
     assert probe(tmp_path / "c.mkv").duration_s > 6.9
 
@@ -109,9 +109,9 @@ def test_probe_counts_the_frames_of_a_file_that_states_no_rate(tmp_path: Path, r
     mp4 = write_video(tmp_path / "a.mp4", 130, fps, (32, 32))
     mkv = remux(mp4, tmp_path / "a.mkv")
     assert probe(mkv).fps == fps
-    found = probe(without_rate(mkv)).fps
+    actual = probe(without_rate(mkv)).fps
     # FFmpeg's own guess from millisecond stamps is off by up to 4 %.
-    assert found == fps if fps.denominator in (1, 1001) else float(found) == pytest.approx(float(fps), rel=2e-4)
+    assert actual == fps if fps.denominator in (1, 1001) else float(actual) == pytest.approx(float(fps), rel=2e-4)
 
 
 def test_probe_counts_as_far_as_a_damaged_file_goes(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_the_readers_give_the_same_pixels(tmp_path: Path, form: str) -> None:
     first, *others = (read_all(FrameReader(path, times, 97, r)).astype(int) for r in HERE)
     for second in others:
         if decord_package() == "decord2":
-            # It squashes by another filter, so `auto` takes it only where PyAV fails.
+            # decord2 resizes by another filter, so `auto` uses it only if PyAV fails.
             assert np.abs(first - second).mean() < 2
             continue
         # Turning after squashing, as done here, rounds the chroma differently from turning before.
@@ -289,7 +289,7 @@ def test_a_truncated_file_yields_what_decodes_and_says_so(tmp_path: Path) -> Non
     found = numbers(reader)
     assert found == list(range(0, 3 * len(found), 3))
     assert 0 < reader.served == len(found) < len(times)
-    if decord_package() != "decord2":  # which goes on behind PyAV for some frames more
+    if decord_package() != "decord2":  # decord2 goes on for some frames after PyAV
         assert reader.readers == ["pyav"]
     assert [clause.split(":")[0] for clause in reader.failures] == HERE
     assert "/" not in "".join(reader.failures)
@@ -306,7 +306,7 @@ def test_nothing_decodes(tmp_path: Path) -> None:
 
 @needs_decord
 @pytest.mark.parametrize(
-    ("behaviour", "said"),
+    ("behaviour", "message"),
     [
         ("hang", "killed after 1 s without a frame"),
         ("half", "killed after 1 s without a frame"),
@@ -315,7 +315,7 @@ def test_nothing_decodes(tmp_path: Path) -> None:
     ],
 )
 def test_the_second_reader_takes_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behaviour: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behaviour: str, message: str
 ) -> None:
     path = write_video(tmp_path / "a.mp4", 30)
     fake = tmp_path / "fake.py"
@@ -354,7 +354,7 @@ if behaviour in ("hang", "half"):
     assert [number(frame) for frame in found[1:]] == list(range(3, 30, 3))
     assert reader.readers == ["decord", "pyav"]
     assert len(reader.versions) == 2
-    assert reader.failures == [f"decord: {'the decoder ' if behaviour == 'die' else ''}{said}"]
+    assert reader.failures == [f"decord: {'the decoder ' if behaviour == 'die' else ''}{message}"]
 
 
 def test_closing_ends_the_child(tmp_path: Path) -> None:
@@ -375,9 +375,9 @@ def test_a_decoder_ends_with_whoever_asked(tmp_path: Path) -> None:
         "import psutil\nprint(*(child.pid for child in psutil.Process().children()), flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert said.returncode == -signal.SIGKILL, said.stderr
-    (child,) = map(int, said.stdout.split())
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert output.returncode == -signal.SIGKILL, output.stderr
+    (child,) = map(int, output.stdout.split())
     wait_for(lambda: gone(child))
 
 

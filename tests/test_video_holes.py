@@ -1,4 +1,4 @@
-"""Bytes lost inside a file: what is served shows its time to within a sampling step, or the video ends before."""
+"""Bytes lost inside a file: every returned frame is right to within a sampling step, or the video ends before it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def served(path: Path, reader: str) -> tuple[bool, list[int]]:
     lost_s = (len(times) - len(shown)) / SAMPLING
     late = [round(time * FPS) - found for time, found in zip(times, shown, strict=False)]
     if len(shown) < len(times):
-        # Where nothing follows the hole, the picture in front of it may be cut.
+        # If nothing follows the hole, the picture before it may be cut short.
         late.pop()
     return lost_s > allowed_loss(info.duration_s), late
 
@@ -124,7 +124,7 @@ def test_the_rate_is_counted_in_front_of_a_hole(tmp_path: Path) -> None:
     ],
 )
 def test_frames_that_precede_their_key_frame(tmp_path: Path, suffix: str, codec: str, options: dict[str, str]) -> None:
-    """decord counts frames from a key frame on, and those in front of it do not decode then."""
+    """decord counts frames from a key frame on, and those before it cannot be decoded then."""
     path = tmp_path / f"a.{suffix}"
     with av.open(str(path), "w") as container:
         stream = container.add_stream(codec, rate=25, options=options)

@@ -1,4 +1,4 @@
-"""What synthetic timelines are measured by."""
+"""Statistics of timelines."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from rgwot.synthetic.videos import Scene
 BITS = 8
 _ROWS = 2
 _DARK, _BRIGHT = 40, 215
-#: Of the codecs that are not x264.
+#: Options of the codecs other than x264.
 FAST = {"deadline": "realtime", "cpu-used": "8", "b": "2M"}
 
 

@@ -1,4 +1,4 @@
-"""Pure functions with the constants of the settings, but for what a test changes."""
+"""Pure functions with the default settings, apart from those that a test changes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def decode_by(name: str, frames: Frames, K: int, dotted: Mapping[str, Any], gene
 
 
 def predict_by(name: str, decoded: Decoded, K: int, dotted: Mapping[str, Any]) -> Predict:
-    """Return the rule that labels other videos by what a decoder of this name learned."""
+    """Return the function that labels other videos by what the decoder with this name learned."""
     assert decoded.learned is not None
     predict: Predict = decoder_by(name, dotted).restored(decoded.learned, K)
     return predict

@@ -40,8 +40,8 @@ MarginalSide = Literal["rows", "columns"]
 PHI_RANGE = (0.001, 0.999)
 PHI_DECAY = 0.999
 KERNEL_RANGE = (1e-15, 1e20)
-# Divided by the sum of both lengths, this is the offset of the virtual frame from every frame: 1.5 times a virtual
-# distance of 5 frames, relative to the mean length.
+# Numerator of the offset between the virtual frame and every frame; the denominator is the sum of both lengths. It is
+# 1.5 times a virtual distance of 5 frames, relative to the mean length.
 VIRTUAL_OFFSET = 1.5 * 2 * 5
 SINKHORN_PASSES = 20
 MOST_PASSES = 100_000

@@ -41,7 +41,7 @@ class _SpectralMap:
     coordinates: NDArray[np.float64]
     eigenvalues: NDArray[np.float64]
 
-    def place(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
+    def coordinates_of(self, x: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the coordinates (T, K) of other samples (T, D): psi(x) = sum_l P(x, l) psi_l / lambda (Nystroem).
 
         Coordinates with an eigenvalue of 0 say nothing about other samples and are 0.
@@ -101,7 +101,7 @@ def decode_spectral(frames: Frames, K: int, generator: np.random.Generator, sett
     labels = np.empty(len(x), dtype=np.int64)
     labels[chosen] = clusters.labels
     others = np.setdiff1d(np.arange(len(x)), chosen)
-    labels[others] = nearest_centre(embedding.place(x[others]), clusters.centres)
+    labels[others] = nearest_centre(embedding.coordinates_of(x[others]), clusters.centres)
     facts = SpectralFacts(landmarks=len(chosen), eigenvalues=embedding.eigenvalues.tolist())
     learned = {**vars(embedding), "centres": clusters.centres}
     return Decoded(labels, facts={"spectral": facts}, learned=learned)
@@ -112,4 +112,4 @@ def restore_spectral(learned: Learned, K: int, settings: Spectral) -> Predict:
     if "landmarks" not in learned:
         return restore_kmeans(learned, K, settings)
     embedding = _SpectralMap(learned["landmarks"], learned["coordinates"], learned["eigenvalues"])
-    return lambda others: Decoded(nearest_centre(embedding.place(others.x), learned["centres"]))
+    return lambda others: Decoded(nearest_centre(embedding.coordinates_of(others.x), learned["centres"]))

@@ -22,8 +22,8 @@ SAMPLES_PER_BLOCK = 4096
 
 
 @dataclass(frozen=True)
-class Gaussians:
-    """One normal distribution per cluster, the clusters in the order of their mean relative time.
+class _Gaussians:
+    """One normal distribution per cluster; clusters are sorted by their mean relative time.
 
     ``means`` (K, D), ``factors`` (K, D, D), lower Cholesky factors of the covariances, and ``times`` (K,), increasing.
     """
@@ -49,7 +49,7 @@ def relative_times(lengths: Sequence[int]) -> NDArray[np.float64]:
     return np.concatenate([np.arange(length) / length for length in lengths])
 
 
-def ordered_gaussians(x: NDArray[np.float64], labels: NDArray[np.int64], times: NDArray[np.float64]) -> Gaussians:
+def ordered_gaussians(x: NDArray[np.float64], labels: NDArray[np.int64], times: NDArray[np.float64]) -> _Gaussians:
     """Fit a full covariance (maximum likelihood, plus the ridge) to each cluster that has samples.
 
     Samples x (T, D) have clusters ``labels`` (T,) and relative times (T,), which order the clusters.
@@ -64,7 +64,7 @@ def ordered_gaussians(x: NDArray[np.float64], labels: NDArray[np.int64], times: 
         offsets = samples - centres[-1]
         covariance = offsets.T @ offsets / len(samples) + RIDGE * np.eye(x.shape[1])
         factors.append(cholesky(covariance, lower=True))
-    return Gaussians(np.stack(centres), np.stack(factors), means[order])
+    return _Gaussians(np.stack(centres), np.stack(factors), means[order])
 
 
 def ordered_path(log_likelihoods: NDArray[np.floating]) -> NDArray[np.int64]:
@@ -145,7 +145,7 @@ def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, setti
 
 def restore_viterbi(learned: Learned, K: int, settings: Viterbi) -> Predict:
     """Return the function that labels other videos with the learned clusters, in the learned order."""
-    gaussians = Gaussians(learned["means"], learned["factors"], learned["times"])
+    gaussians = _Gaussians(learned["means"], learned["factors"], learned["times"])
     return lambda others: Decoded(_follow(gaussians.log_likelihoods(others.x), others.lengths, learned["limits"]))
 
 

@@ -56,7 +56,7 @@ Make = Callable[[Path, Path], object]
 
 
 @dataclass(frozen=True)
-class How:
+class ApplyOptions:
     """How to process new videos: the path of the backbone's weights, which a bundle does not contain, and options that
     do not change results.
     """  # noqa: D205
@@ -68,7 +68,9 @@ class How:
     frames_fps: Fraction | None = None
 
 
-def read_inputs(learned: LearnedResult, sources: Sequence[Path], folder: Path, how: How) -> dict[Path, FeatureStore]:
+def read_inputs(
+    learned: LearnedResult, sources: Sequence[Path], folder: Path, how: ApplyOptions
+) -> dict[Path, FeatureStore]:
     """Extract features of videos into a folder that keeps them, or open given features.
 
     A source is a video, a feature store or, for a bundle of imported features, a file of such features in the same
@@ -112,7 +114,7 @@ def read_inputs(learned: LearnedResult, sources: Sequence[Path], folder: Path, h
     return {source: stores[video] for video, source in named.items()}
 
 
-def _extractor(learned: LearnedResult, how: How) -> Make:
+def _extractor(learned: LearnedResult, how: ApplyOptions) -> Make:
     """Return a function that extracts features by the network of the bundle; raise RgwotError for other weights."""
     from rgwot.features.backbone import load_backbone, weights_digest
     from rgwot.features.extract import extract
@@ -159,7 +161,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Applied:
+class _Applied:
     """The key steps of a video: the order in which they first occur as text, and their number of ``segments``.
 
     Only segments that count are counted. ``from_study`` tells whether the result in the bundle contains the video;
@@ -177,7 +179,9 @@ class Applied:
     length: str = ""
 
 
-def apply_bundle(path: Path, sources: Sequence[Path], output: Path, how: How = How()) -> list[Applied]:  # noqa: B008
+def apply_bundle(
+    path: Path, sources: Sequence[Path], output: Path, how: ApplyOptions = ApplyOptions()
+) -> list[_Applied]:  # noqa: B008
     """Find the key steps of videos by a bundle, and their deviations from its procedure.
 
     Writes ``segments.csv``, ``order.csv``, ``deviations.csv`` and ``diagnostics.json`` into a folder; `draw_page` adds
@@ -302,7 +306,7 @@ def _write(
     empty: Sequence[str],
     unlike: Mapping[str, str],
     lengths: Mapping[str, str],
-) -> list[Applied]:
+) -> list[_Applied]:
     """Write the folder of key steps."""
     facts = bundle.facts
     segments = {name: label_segments(video.time_s, steps[name], video.duration_s) for name, video in videos.items()}
@@ -346,7 +350,7 @@ def _write(
     every = recordings_from_segments(key_steps.segment_table, every=True)
     rows = deviation_facts(key_steps.deviations, [*key_steps.recordings, *every])
     return [
-        Applied(
+        _Applied(
             recording.video,
             named_order(format_order(first_order(recording.events)), facts.names),
             len(recording.events),

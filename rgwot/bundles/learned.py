@@ -1,4 +1,4 @@
-"""What a result learned, and the labels of other videos by it; in memory, or from a bundle."""
+"""What a result learned, in memory or from a bundle, and how it labels other videos."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class LearnedResult:
         return steps | known, digests
 
     def answer(self, store: FeatureStore) -> NDArray[np.int64] | None:
-        """Return the key steps (T,) of a video that was learned from; None for another one."""
+        """Return the key steps (T,) of a video from which the result learned; None for other videos."""
         answer = self.answers.get(str(store.attributes.get("source_sha256")))
         return None if answer is None or answer.shape != (len(store),) else answer.astype(np.int64)
 

@@ -72,7 +72,7 @@ def likeness(videos: Sequence[VideoFeatures]) -> dict[str, NDArray[np.floating]]
 
 
 def check_likeness(known: Mapping[str, NDArray[np.floating]], channels: int) -> None:
-    """Raise ValueError for arrays of `likeness` that do not fit each other or features with so many ``channels``."""
+    """Raise ValueError if the arrays of `likeness` do not fit each other, or not the number of ``channels``."""
     if not known:
         return
     shapes = {"mean": (channels,), "scale": (channels,), "samples": (len(known["samples"]), channels), "usual": ()}
@@ -97,9 +97,9 @@ def far_from(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures) ->
 
 
 def unlike_told(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures) -> str:
-    """Return a line if a video, or a part of it, looks like none of the study, otherwise an empty text."""
+    """Return a warning if a video, or a part of it, looks like no video of the study, otherwise an empty text."""
     times = far_from(known, video)
-    # Written so that NaN is told, too.
+    # Written so that NaN is reported, too.
     if not times <= FAR:
         return (
             f"looks like none of the videos of the study ({times:.1f} times as far from them as any of them from the "
@@ -111,7 +111,7 @@ def unlike_told(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures)
     strange = _from_known(known, video) > STRANGE * float(known["nearly_all"])
     if strange.mean() < STRANGE_SHARE:
         return ""
-    # Of the samples that were looked at.
+    # The share is of the compared samples.
     first_s, last_s = (video.time_s[_chosen(video, PER_VIDEO)[np.flatnonzero(strange)[at]]] for at in (0, -1))
     return (
         f"looks like none of the videos of the study in {strange.mean():.0%} of its time, between {first_s:.3g} and "
@@ -120,7 +120,7 @@ def unlike_told(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures)
 
 
 def length_told(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures) -> str:
-    """Return a line if a video is far longer or shorter than those of the study, otherwise an empty text."""
+    """Return a warning if a video is far longer or shorter than those of the study, otherwise an empty text."""
     if "length_s" not in known:
         return ""
     usual_s = float(known["length_s"])

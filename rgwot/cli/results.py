@@ -226,7 +226,7 @@ def apply(
     Instead of a video, you can give a feature store (.zarr) or, if the bundle was made from imported features, a file
     of such features.
     """
-    from rgwot.bundles.apply import How, apply_bundle, draw_page
+    from rgwot.bundles.apply import ApplyOptions, apply_bundle, draw_page
     from rgwot.columns import readable
     from rgwot.config.extensions import load_extensions
     from rgwot.reporting.show import deviation_lines
@@ -237,7 +237,7 @@ def apply(
         rate = None if frames_fps is None else parse_rate(frames_fps)
     except ValueError as error:
         raise RgwotError(f"--frames-fps: {error}") from None
-    results = apply_bundle(bundle, videos, folder, How(frames_fps=rate, **how))
+    results = apply_bundle(bundle, videos, folder, ApplyOptions(frames_fps=rate, **how))
     draw_page(bundle, folder)
     for applied in results:
         for line in filter(None, (applied.unlike, applied.length)):

@@ -79,7 +79,7 @@ class DatasetSettings(LayoutOptions):
 
     @property
     def features_alone(self) -> bool:
-        """Whether the dataset is features without videos."""
+        """Whether the dataset has features without videos."""
         instead = self._layout in EITHER and self.imported is not None and self.imported.folder is None
         return instead or self._layout in FEATURES_ALONE
 

@@ -169,7 +169,7 @@ class Experiments:
         plain = self._models(kind, family.name, family.sets)
         _refuse_unknown(text, meant[0], keys)
         _refuse_unused_split(text, keys, plain)
-        # Settings that a family has by name have its name: rgwot@beta=0 is vaot.
+        # If another family has these settings, the id has its name: rgwot@beta=0 is vaot.
         spellings = [(family.name, _needed(keys, meant, plain))]
         for other in FAMILIES.values():
             if other.embedding is kind and _of_decoders(other) == _of_decoders(family):

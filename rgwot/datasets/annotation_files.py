@@ -18,7 +18,7 @@ from rgwot.datasets.annotations import (
     TOLERATED_S,
     AnnotatedSegment,
     Annotation,
-    Notes,
+    Complaints,
     build_annotation,
 )
 from rgwot.datasets.elan import read_elan, read_textgrid
@@ -46,7 +46,7 @@ def _has(*marks: str) -> Callable[[str], bool]:
 
 
 @dataclass(frozen=True)
-class Reader:
+class _Reader:
     """A reader of one annotation format."""
 
     read: Callable[[Path, Options], Iterable[SegmentRow]]  #: whatever it raises on a damaged file becomes a `DataFault`
@@ -59,25 +59,25 @@ class Reader:
 
 #: The format of a file is the first that has its suffix and fits its beginning. Rows with a label in `BACKGROUND_NAMES`
 #: are background.
-ANNOTATION_READERS: Mapping[str, Reader] = {
-    "elan": Reader(read_elan, (".eaf",), "a tier of ELAN", _has("ANNOTATION_DOCUMENT")),
-    "textgrid": Reader(read_textgrid, (".textgrid",), "a tier of a TextGrid of Praat"),
-    "boris": Reader(
+ANNOTATION_READERS: Mapping[str, _Reader] = {
+    "elan": _Reader(read_elan, (".eaf",), "a tier of ELAN", _has("ANNOTATION_DOCUMENT")),
+    "textgrid": _Reader(read_textgrid, (".textgrid",), "a tier of a TextGrid of Praat"),
+    "boris": _Reader(
         boris.read_boris,
         (".boris", ".boris.gz", ".tsv", ".csv"),
         "a project or an exported table of BORIS",
         boris.is_boris,
         many=("{", boris.MANY),
     ),
-    "mstcn": Reader(read_mstcn, (".txt",), "a label per line and frame, as MS-TCN has it", counts=True),
-    "table": Reader(
+    "mstcn": _Reader(read_mstcn, (".txt",), "a label per line and frame, as MS-TCN has it", counts=True),
+    "table": _Reader(
         annotation_tables.read_table_rows,
         (".csv", ".tsv"),
         f"columns {annotation_tables.HEADINGS}",
         annotation_tables.is_table,
         many=("video",),
     ),
-    "three_columns": Reader(
+    "three_columns": _Reader(
         annotation_tables.read_without_header,
         (".csv",),
         "start,end,<number> <name> without a header, as EgoProceL has it",
@@ -127,7 +127,7 @@ def suffixes(options: Options) -> tuple[str, ...]:
 
 
 def annotates_many(path: Path) -> bool:
-    """Return whether an annotation may be of many videos, by its content; False if it cannot be read."""
+    """Return whether a file may annotate many videos, by its content; False if it cannot be read."""
     try:
         marks = ANNOTATION_READERS[format_of(path)].many
         return bool(marks) and (path.suffix.lower() == ".gz" or any(mark in _head(path) for mark in marks))
@@ -191,7 +191,7 @@ def read_annotation(path: Path, names: Iterable[str], options: Options, clock: V
 
     Steps have names and no numbers: ``step_id`` is 0.
     """
-    notes, keys = Notes(path), {pairing_key(name) for name in names}
+    notes, keys = Complaints(path), {pairing_key(name) for name in names}
     every = _rows(path, options)
     # If the file is named like the video and annotates one video, all rows are of this video, whatever its name in the
     # file.
@@ -252,9 +252,9 @@ def _silence(path: Path, rows: Iterable[SegmentRow]) -> str:
 
 
 def _with_marks(
-    path: Path, rows: Iterable[SegmentRow], notes: Notes, clock: VideoInfo | None, *, overlap_is_normal: bool
+    path: Path, rows: Iterable[SegmentRow], notes: Complaints, clock: VideoInfo | None, *, overlap_is_normal: bool
 ) -> list[SegmentRow]:
-    """Return the rows of a video without the marks inside segments of their own step, which tell nothing more.
+    """Return the rows of a video without the marks inside segments of the same step, which are redundant.
 
     If ``overlap_is_normal``, as in BORIS, which codes several behaviours at a time, marks inside segments of other
     steps are left out, too.
@@ -323,7 +323,7 @@ def _rows(path: Path, options: Options) -> list[SegmentRow]:
 
 
 def of_no_video(root: Path, entries: Iterable[VideoEntry], options: Options) -> Iterator[tuple[Path, str]]:
-    """Yield annotations of several videos (`Reader.many`) with rows of other videos than those of a task, and a line.
+    """Yield files of several videos (`_Reader.many`) with rows of videos outside the task, and a warning.
 
     A file that cannot be read is passed over, because reading it for a video tells its fault.
     """

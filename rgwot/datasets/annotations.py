@@ -117,7 +117,7 @@ def in_order(step: int | str) -> tuple[bool, list[int | str]]:
     return True, [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", step)]
 
 
-class Notes:
+class Complaints:
     """Collects the complaints about a file, so that each kind is one warning for all of its rows."""
 
     def __init__(self, path: Path) -> None:
@@ -154,7 +154,12 @@ def id_ranges(ids: Iterable[int]) -> str:
 
 
 def build_annotation(
-    path: Path, segments: Iterable[AnnotatedSegment], notes: Notes, clock: VideoInfo | None, *, overlap_is_normal: bool
+    path: Path,
+    segments: Iterable[AnnotatedSegment],
+    notes: Complaints,
+    clock: VideoInfo | None,
+    *,
+    overlap_is_normal: bool,
 ) -> Annotation:
     """Check segments in file order by the rules for all layouts, and build the table.
 
@@ -200,7 +205,7 @@ def build_annotation(
     return Annotation(table, notes.lines(), overlaps, overlap_s, background=tuple(background), marks=marks)
 
 
-def _from_first_frame(segment: AnnotatedSegment, path: Path, clock: VideoInfo, notes: Notes) -> AnnotatedSegment:
+def _from_first_frame(segment: AnnotatedSegment, path: Path, clock: VideoInfo, notes: Complaints) -> AnnotatedSegment:
     """Return a segment with times from the first frame instead of a player's times."""
     start_s, end_s = (round(time_s - clock.start_s, 6) for time_s in (segment.start_s, segment.end_s))
     if end_s < 0 or (end_s == 0 and not segment.mark):
@@ -215,7 +220,7 @@ def _from_first_frame(segment: AnnotatedSegment, path: Path, clock: VideoInfo, n
     return replace(segment, start_s=max(start_s, 0.0), end_s=end_s)
 
 
-def _clipped(segment: AnnotatedSegment, path: Path, clock: VideoInfo, notes: Notes) -> float:
+def _clipped(segment: AnnotatedSegment, path: Path, clock: VideoInfo, notes: Complaints) -> float:
     """Return the end of a segment within its video."""
     beyond = segment.end_s - clock.duration_s
     if beyond > TOLERATED_S or segment.start_s > clock.duration_s:
@@ -264,7 +269,7 @@ def read_three_columns(path: Path, step_ids: Collection[int] | None, clock: Vide
     Raises DataFault with the file, the line, the wrong text and the expected one.
     """
 
-    def segment(row: CsvRow, notes: Notes) -> AnnotatedSegment:
+    def segment(row: CsvRow, notes: Complaints) -> AnnotatedSegment:
         start, end = (_seconds(row, field) for field in row.fields[:2])
         step, name = _label(row, step_ids, notes)
         return AnnotatedSegment(row.where, start, end, step, name)
@@ -284,7 +289,7 @@ def read_step_first(
     the names of the steps, which are an argument. Otherwise this is like `read_three_columns`.
     """
 
-    def segment(row: CsvRow, notes: Notes) -> AnnotatedSegment:
+    def segment(row: CsvRow, notes: Complaints) -> AnnotatedSegment:
         match = _STEP.fullmatch(row.fields[0])
         if len(row.fields) != 3 or match is None:
             fault = f"{len(row.fields)} fields" if match else f"step {excerpt(row.fields[0])}"
@@ -299,9 +304,9 @@ def read_step_first(
 
 
 def _read(
-    path: Path, columns: str, segment: Callable[[CsvRow, Notes], AnnotatedSegment], clock: VideoInfo | None
+    path: Path, columns: str, segment: Callable[[CsvRow, Complaints], AnnotatedSegment], clock: VideoInfo | None
 ) -> Annotation:
-    notes = Notes(path)
+    notes = Complaints(path)
     segments: list[AnnotatedSegment] = []
     for row in rows(path, columns):
         with judged():
@@ -309,7 +314,7 @@ def _read(
     return build_annotation(path, segments, notes, clock, overlap_is_normal=columns == STEP_FIRST)
 
 
-def _label(row: CsvRow, step_ids: Collection[int] | None, notes: Notes) -> tuple[int, str]:
+def _label(row: CsvRow, step_ids: Collection[int] | None, notes: Complaints) -> tuple[int, str]:
     text = ", ".join(row.fields[2:])
     if len(row.fields) > 3:
         notes.add("columns", row.where, "more than three fields; all from the third on are read as the name")

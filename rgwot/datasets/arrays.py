@@ -58,7 +58,7 @@ _INDEX = frozenset({
 })  # fmt: skip
 """Columns of a table that are not features, in lower case and without a unit."""
 
-# A number with a decimal comma, alone in a cell.
+# A cell that is a number with a decimal comma.
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}")
 _COMMAS = re.compile(r"(?<![^\s;])[+-]?\d+,\d+(?![^\s;])")
 # Lines in which decimal commas are looked for.

@@ -112,7 +112,7 @@ def _task_and_camera(path: str, rows: tuple[TaskFacts, ...]) -> TaskAndCamera:
     return next((row.task for row in rows if folded(row.task) in folders), ""), None
 
 
-def place(paths: Iterable[str], dataset: str, options: Options, where: str) -> tuple[dict[str, list[str]], str]:
+def files_by_task(paths: Iterable[str], dataset: str, options: Options, where: str) -> tuple[dict[str, list[str]], str]:
     """Return published features by task (the empty text for those without a task), and where they were searched.
 
     A name follows the pattern of a task of the registered dataset, or the pattern of the entry, in which the group

@@ -13,9 +13,9 @@ from fractions import Fraction
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
-from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
+from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Complaints, build_annotation
 from rgwot.datasets.base import DatasetFiles, VideoEntry
-from rgwot.datasets.egoprocel import place
+from rgwot.datasets.egoprocel import files_by_task
 from rgwot.datasets.pairing import pair, parents, stem, walk
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.settings import Options
@@ -54,7 +54,7 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
             )
         names &= listed
         truths = [path for path in truths if _annotated(path) in listed]
-    placed, where = place(sorted(features[name] for name in names), dataset, options, str(root))
+    placed, where = files_by_task(sorted(features[name] for name in names), dataset, options, str(root))
     unassigned = placed.pop("", [])
     if options.pattern is not None and unassigned and not placed:
         raise RgwotError(
@@ -63,7 +63,7 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
         )
     truth = {_annotated(path): path for path in truths}
     # Label files are assigned to tasks by their names, so that a task can report those without features.
-    named, _ = place((f"{name}.txt" for name in truth), dataset, options, "")
+    named, _ = files_by_task((f"{name}.txt" for name in truth), dataset, options, "")
     tasks = {
         task: pair(videos, [truth[stem(path)] for path in named.get(task, ())], options, _annotated)
         for task, videos in placed.items()
@@ -84,7 +84,7 @@ def read_annotation(
     while lines and not lines[-1].text.strip():
         lines.pop()
     rate = Fraction(1) if clock is None else clock.fps
-    notes, labelled_s = Notes(path), None
+    notes, labelled_s = Complaints(path), None
     if clock is not None:
         frames = round(clock.duration_s * rate)
         if abs(len(lines) - frames) > max(_DIFFERS * frames, float(rate)):

@@ -47,7 +47,7 @@ Episode: TypeAlias = dict[Any, Any]
 
 
 @dataclass(frozen=True)
-class Dataset:
+class LeRobotDataset:
     """A dataset on disk: its folder, ``meta/info.json``, and a row per episode.
 
     In version 3 a file has several episodes, and the rows give their positions; in version 2 each episode has a file.
@@ -164,7 +164,7 @@ def read_parquet(path: Path) -> pd.DataFrame:
 _frames = lru_cache(maxsize=1)(read_parquet)
 
 
-def open_dataset(root: Path) -> Dataset:
+def open_dataset(root: Path) -> LeRobotDataset:
     """Read the metadata of a dataset; raise RgwotError unless it has version 2 or 3 and each episode once."""
     import pandas as pd
 
@@ -197,7 +197,7 @@ def open_dataset(root: Path) -> Dataset:
         _LOG.warning(
             "%s: total_episodes is %s, but %d episodes are listed; the listed ones are used", path, total, len(episodes)
         )
-    return Dataset(root, info, episodes.sort_values("episode_index"))
+    return LeRobotDataset(root, info, episodes.sort_values("episode_index"))
 
 
 def read_episode_lines(root: Path) -> list[dict[str, Any]]:
@@ -210,7 +210,7 @@ def read_episode_lines(root: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def check_ranges(dataset: Dataset, camera: str) -> None:
+def check_ranges(dataset: LeRobotDataset, camera: str) -> None:
     """Raise RgwotError unless the episodes of each video fill it from its first frame to its last without gaps."""
     key, fps = f"videos/{camera}", dataset.fps
     place = [f"{key}/chunk_index", f"{key}/file_index"]
@@ -313,7 +313,7 @@ def _places(tasks: Sequence[str]) -> list[str]:
     return [names[task] for task in tasks]
 
 
-def _cut(dataset: Dataset, episode: Episode, camera: str, place: Path) -> str:
+def _cut(dataset: LeRobotDataset, episode: Episode, camera: str, place: Path) -> str:
     """Write the video and the subtasks of an episode; return a warning, or ""."""
     from av.error import FFmpegError
 
@@ -356,7 +356,7 @@ def _stated_frames(video: Path, episode: Episode) -> int:
     """Return the number of frames that the header of a video states, or 0."""
     from av.error import FFmpegError
 
-    from rgwot.video.decode import opened, picture_track
+    from rgwot.video.pixels import opened, picture_track
 
     try:
         with opened(str(video)) as container:
@@ -371,7 +371,7 @@ def _read_track(video: Path, fps: Fraction) -> tuple[int, str]:
     A copy is enough if browsers play the codec, the rate is ``fps``, and there is one picture track. The warning is
     empty, or says which of several picture tracks is read.
     """
-    from rgwot.video.decode import opened, picture_track, told_of_tracks
+    from rgwot.video.pixels import opened, picture_track, told_of_tracks
 
     with opened(str(video)) as container:
         stream = picture_track(container)
@@ -382,7 +382,7 @@ def _read_track(video: Path, fps: Fraction) -> tuple[int, str]:
         return int(stream.frames) if playable else 0, told and f"{video}: {told}"
 
 
-def read_subtasks(dataset: Dataset, episode: Episode) -> Iterator[tuple[float, float, str]]:
+def read_subtasks(dataset: LeRobotDataset, episode: Episode) -> Iterator[tuple[float, float, str]]:
     """Yield start and end (seconds) and text of an episode's subtasks, in the current or the old form."""
     if not (listed := [name for name in (PERSISTENT, SUBTASK_INDEX) if name in dataset.info["features"]]):
         return

@@ -34,7 +34,7 @@ VIDEO_SUFFIXES = frozenset({
 _AS_TABLE = "export annotations as a table start_s,end_s,label, or from ELAN or BORIS"
 _AS_ARRAY = "save features as .npy or .csv"
 _CONVERT = "convert videos: ffmpeg -i IN OUT.mp4"
-#: Suffixes of files that are not read (or not there), but may be a part of a study, with the way in.
+#: Suffixes of files that are not read (here), but may belong to a study, with how to import them.
 NOT_READ = {
     **dict.fromkeys((
         ".json", ".xml", ".srt", ".vtt", ".sbv", ".ass", ".xlsx", ".xls", ".ods", ".antx", ".anvil", ".cha", ".jsonl",
@@ -52,7 +52,7 @@ NOT_READ = {
     **dict.fromkeys((".zip", ".tar", ".tgz", ".rar", ".7z", ".tar.gz", ".tar.xz"), "unpack the archive"),
     ".txt": "set labels_fps for a label per frame; otherwise " + _AS_TABLE,
 }  # fmt: skip
-#: Of these, many are no part of a study, so that only files named like a recording are told.
+#: Many files with these suffixes do not belong to a study, so only those named like a recording are reported.
 COMMON = frozenset({".json", ".jsonl", ".xml", ".txt"})
 #: Files beside recordings that are no part of a study: pictures, sounds, files of programs, documents and code.
 _BESIDE = frozenset({
@@ -188,7 +188,7 @@ _START = re.compile(
     r"(?:[-_. T]{0,3}|[ _]?(?:at|um|kl)[ _]?)(?P<time>\d\d[-_.:h]?\d\d[-_.:m]?\d\d)s?(?:[.,]?\d{3})?"
     r"|(?P<clock>\d\d(?P<between>[-_.:])\d\d(?P=between)\d\d)|(?P<epoch>1[0-9]{9})(?P<ms>\d{3})?)(?!\d)"
 )
-# Names tell whole seconds, and cameras need a moment between two files.
+# Names have whole seconds, and cameras need a moment between two files.
 _BREAK_S = 2.0
 _DAY_S = 86_400.0
 

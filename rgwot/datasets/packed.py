@@ -15,10 +15,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from rgwot.datasets.annotation_tables import records
-from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
+from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Complaints, build_annotation
 from rgwot.datasets.arrays import holding_file, packed_name
 from rgwot.datasets.base import DatasetFiles, VideoEntry
-from rgwot.datasets.egoprocel import place
+from rgwot.datasets.egoprocel import files_by_task
 from rgwot.datasets.pairing import pair, walk
 from rgwot.datasets.registry import TaskFacts
 from rgwot.datasets.settings import Options
@@ -45,7 +45,7 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
         hint = nearest(str(options.split), sorted(set(splits.values())))
         raise RgwotError(f"dataset {dataset!r}: split {options.split!r} is not in {table}; {hint}")
     videos = [f"{archive}/{video}" for video, split in splits.items() if options.split in (None, split)]
-    placed, where = place(videos, dataset, options, str(root / archive))
+    placed, where = files_by_task(videos, dataset, options, str(root / archive))
     unassigned = placed.pop("", [])
     tasks = {task: pair(paths, paths, options) for task, paths in placed.items()}
     for task, entries in tasks.items():
@@ -57,10 +57,10 @@ def read_annotation(
     root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
     """Read the rows of a video; step 0 is background."""
-    path, place = root / str(entry.annotation), root / entry.path
-    notes = Notes(path)
+    path, video = root / str(entry.annotation), root / entry.path
+    notes = Complaints(path)
     segments = []
-    for where, row in read_rows(path)[place.relative_to(holding_file(place)).as_posix()]:
+    for where, row in read_rows(path)[video.relative_to(holding_file(video)).as_posix()]:
         with judged():
             try:
                 start, end, step = float(row[_START]), float(row[_END]), int(row[_STEP])

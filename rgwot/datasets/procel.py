@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Notes, build_annotation
+from rgwot.datasets.annotations import AnnotatedSegment, Annotation, Complaints, build_annotation
 from rgwot.datasets.arrays import read_mat
 from rgwot.datasets.base import DatasetFiles, TaskFiles, VideoEntry
 from rgwot.datasets.names import folded
@@ -137,7 +137,7 @@ def read_annotation(
         with judged():
             times = _intervals(intervals, data, place)
             segments += [AnnotatedSegment(place, start, end, number, _text(step)) for start, end in times]
-    return build_annotation(data, segments, Notes(data), clock, overlap_is_normal=True)
+    return build_annotation(data, segments, Complaints(data), clock, overlap_is_normal=True)
 
 
 @lru_cache(maxsize=4)

@@ -154,7 +154,7 @@ def check_beginning(where: object, times: NDArray[np.float64], fps: Fraction) ->
 def unlikely_times(times: NDArray[np.float64], fps: Fraction) -> str:
     """Return a line on why times without a stated rate are probably not seconds, or an empty text."""
     steps = np.diff(times)
-    # Without a pause, which is told by itself.
+    # Pauses are excluded; they are reported separately.
     span = float(np.median(steps)) * len(steps)
     # Clocks of sensors count whole milliseconds, in nearly equal steps of more than one.
     counted = fps < 1 or (fps == 1 and len(times) >= MANY_COUNTED)

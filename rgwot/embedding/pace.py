@@ -65,7 +65,7 @@ def at_usual_pace(x: NDArray[Any], usual: float) -> NDArray[np.int64] | None:
     if held <= n / T + UNEVEN * (1 - n / T):
         return np.linspace(0, T - 1, n).round().astype(np.int64)
     weights, powers = change**POWER, largest**POWER
-    # With the k largest changes chosen whole, the others share what is left.
+    # If the k largest changes count in full, the others share the rest.
     rest = np.cumsum(powers[::-1])[::-1]
     limits = rest[:n] / (n - np.arange(n))
     total = np.cumsum(np.minimum(weights / limits[int((powers[:n] <= limits).argmax())], 1))
@@ -78,7 +78,8 @@ def _change(x: NDArray[Any], usual: float) -> NDArray[np.float64]:
     means = uniform_filter1d(np.asarray(x, dtype=np.float64), 2 * half + 1, axis=0, mode="nearest")
     apart = means[np.minimum(at + half + 1, len(x) - 1)] - means[np.maximum(at - half - 1, 0)]
     change = uniform_filter1d(np.linalg.norm(apart, axis=1), 2 * half + 1, mode="nearest")
-    # A running mean may leave a little less than nothing; and where all else stands still, a little is left to choose.
+    # The running mean may leave slightly negative values; if everything else stands still, a small positive value is
+    # kept.
     return np.asarray(np.maximum(change, 1e-4 * change.max(initial=0)))
 
 

@@ -89,7 +89,7 @@ def with_context(frames: NDArray[np.int64], offsets: NDArray[np.int64], length: 
 
 log = logging.getLogger(__name__)
 
-# Frames per video that the input statistics are estimated from, evenly spaced.
+# Number of evenly spaced frames per video from which the input statistics are estimated.
 STATISTICS_FRAMES = 512
 BANK_BLOCK = 256
 GIGABYTE = 1e9

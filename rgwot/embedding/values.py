@@ -92,7 +92,7 @@ def check_first_row(where: object, x: NDArray[Any]) -> None:
     scale = np.abs(rest - np.median(rest, axis=0)).max(axis=0)
     varies = scale > 0
     far = np.abs(first - np.median(rest, axis=0)) > FAR * scale
-    # Numbers of columns, years and rates are whole, and measured values are not.
+    # Column numbers, years and rates are integers; measured values are not.
     whole = bool((first == np.round(first)).all()) and not (rest == np.round(rest)).all(axis=1).any()
     outside = ((first < rest.min(axis=0)) | (first > rest.max(axis=0))).all() and first.any()
     counted = len(first) > 1 and bool((np.diff(first) == 1).all())

@@ -124,7 +124,7 @@ def agreement(
         of_video.append((pair[0].labels[found_segments(*pair, overlap)], pair[0].labels, pair[1].labels))
     sides = [np.concatenate(labels) for labels in zip(*of_video, strict=True)]
     by_step = {step: _segments_f1(*(side[side == step] for side in sides)) for step in names_a.tolist() if step}
-    # It takes a second to import, which most users of this module would pay for nothing.
+    # Imported here, because the import takes a second, and most users of this module do not need it.
     from sklearn.metrics import adjusted_rand_score
 
     rand = float(adjusted_rand_score(a, b))

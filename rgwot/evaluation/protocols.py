@@ -112,8 +112,8 @@ BACKGROUNDS = ("with", "without")
 
 
 @dataclass(frozen=True)
-class Protocol:
-    """How one protocol scores: on which clustering, in which unit, by which ratio.
+class ScoringProtocol:
+    """One protocol: the clustering that it scores, the unit, and the ratio.
 
     ``scope`` is ``video`` (one clustering per video, every video a scoring unit) or ``task`` (one clustering
     for all videos, pooled into one unit). With ``f1_of_means`` the F1 of a dataset is that of the mean precision and
@@ -130,18 +130,18 @@ class Protocol:
     f1_of_means: bool = False
 
 
-PROTOCOLS: Mapping[str, Protocol] = {
+PROTOCOLS: Mapping[str, ScoringProtocol] = {
     protocol.name: protocol
     for protocol in (
-        Protocol("micro_video", "A", "video", micro, "per video, all matched frames together"),
-        Protocol("macro_video", "B", "video", macro, "per video, mean over the key steps"),
-        Protocol("macro_task", "C", "task", macro, "videos pooled, mean over the key steps"),
-        Protocol("strict_task", "D", "task", strict, "videos pooled, every frame counts: accuracy"),
+        ScoringProtocol("micro_video", "A", "video", micro, "per video, all matched frames together"),
+        ScoringProtocol("macro_video", "B", "video", macro, "per video, mean over the key steps"),
+        ScoringProtocol("macro_task", "C", "task", macro, "videos pooled, mean over the key steps"),
+        ScoringProtocol("strict_task", "D", "task", strict, "videos pooled, every frame counts: accuracy"),
     )
 }
 #: Protocols that are scored where ``evaluation.also`` names them.
-ALSO: Mapping[str, Protocol] = {
-    "hiero": Protocol(
+ALSO: Mapping[str, ScoringProtocol] = {
+    "hiero": ScoringProtocol(
         "hiero",
         "E",
         "video",
@@ -198,7 +198,7 @@ def unit(
 
 
 def score(
-    protocol: Protocol,
+    protocol: ScoringProtocol,
     truths: Sequence[npt.ArrayLike],
     predictions: Sequence[npt.ArrayLike],
     n_key_steps: int,
@@ -247,7 +247,7 @@ BY_NAME = ("macro_task", "strict_task")
 
 
 def score_named(
-    protocol: Protocol,
+    protocol: ScoringProtocol,
     truths: Sequence[npt.ArrayLike],
     predictions: Sequence[npt.ArrayLike],
     n_key_steps: int,
@@ -273,13 +273,13 @@ def score_named(
     return ProtocolScores(precision, recall, f1(precision, recall), iou, len(scored))
 
 
-Kept = tuple[IntArray, IntArray, IntArray]
+ScoredFrames = tuple[IntArray, IntArray, IntArray]
 """Frames of one video that are scored: true key steps, predicted labels, and positions in the video, (T,) each."""
 
 
 def kept_frames(
     truths: Sequence[npt.ArrayLike], predictions: Sequence[npt.ArrayLike], background: str = "with"
-) -> list[Kept]:
+) -> list[ScoredFrames]:
     """Return the scored frames of every video: all frames or, without background, the frames with a key step.
 
     Raises
@@ -289,7 +289,7 @@ def kept_frames(
     """
     if background not in BACKGROUNDS:
         raise ValueError(f"background: got {background!r}, expected one of {BACKGROUNDS}")
-    pairs: list[Kept] = []
+    pairs: list[ScoredFrames] = []
     for truth, prediction in zip(truths, predictions, strict=True):
         g, c = np.asarray(truth, dtype=np.int64), np.asarray(prediction, dtype=np.int64)
         if g.ndim != 1 or g.shape != c.shape:
@@ -300,7 +300,7 @@ def kept_frames(
 
 
 def pooled_matching(
-    pairs: Sequence[Kept], n_key_steps: int, n_clusters: int, background: str = "with"
+    pairs: Sequence[ScoredFrames], n_key_steps: int, n_clusters: int, background: str = "with"
 ) -> dict[int, int]:
     """Match labels with key steps over all videos at once; return the key step (or 0, background) of matched labels.
 
@@ -385,7 +385,7 @@ def match_fixed(overlap: npt.ArrayLike) -> Matching:
 
 
 def score_fixed(
-    protocol: Protocol,
+    protocol: ScoringProtocol,
     truths: Sequence[npt.ArrayLike],
     predictions: Sequence[npt.ArrayLike],
     n_key_steps: int,

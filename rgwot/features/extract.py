@@ -91,7 +91,7 @@ class Extraction:
         self._backbone = backbone
         self._times = sample_times(info.duration_s, settings.fps)
         self._chunks = range(-(-len(self._times) // CHUNK))
-        # Without the time of the last change: a source that was only copied or touched is still the same.
+        # The modification time is left out, because a source that was only copied or touched is still the same.
         key = {name: value for name, value in self._attributes.items() if name != "source_mtime_ns"}
         self._folder = _side_folder(output, key)
         self._lock = FileLock(self._folder / "lock")
@@ -121,7 +121,8 @@ class Extraction:
             frames_fps=self._info.fps,
         )
         with (
-            # The outermost context, so that the reader is closed first, which ends a task that waits for frames.
+            # This context is the outermost, so that the reader is closed first, which ends a task that waits for
+            # frames.
             ThreadPoolExecutor(_WORKERS) as pool,
             frames as reader,
             Progress(
@@ -311,7 +312,7 @@ def extract(
     digest, network_used = _prepared(backbone, settings.fused)
     attributes = {
         **identity(settings, digest),
-        # Only the name, because the path is valid on one machine only; the digest identifies the checkpoint.
+        # Only the name is stored, because the path is valid on one machine only; the digest identifies the checkpoint.
         "weights": Path(settings.weights).name,
         "seed": settings.seed if settings.weights == "random" else None,
         # Not a part of the identity: fused and other stores may be used together, but one store must not mix both.

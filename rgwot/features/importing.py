@@ -161,7 +161,7 @@ def _write_skipped(source: Path, output: Path, settings: ImportSettings, reason:
 def fitted(
     source: Path, array: ArraySource, settings: ImportSettings, footage: VideoInfo | None
 ) -> tuple[FileFacts, VideoInfo, int, str]:
-    """Compare an open array with the settings and its video, or None without one; tell what is doubtful.
+    """Compare an open array with the settings and with its video (None without one); warn about doubtful values.
 
     Returns the facts of the file, those of the video or in its place, and the results of `count_kept`.
 

@@ -128,13 +128,13 @@ def combine(diagnoses: Sequence[Cause | None]) -> Cause | None:
     return "embedding" if 2 * causes.count("embedding") >= len(causes) else "decoder"
 
 
-class Marks(TypedDict):
+class _Marks(TypedDict):
     """A diagnosis in the form of ``diagnostics.json``."""
 
     degenerate: bool
     degenerate_cause: Cause | None
 
 
-def marks(cause: Cause | None) -> Marks:
+def marks(cause: Cause | None) -> _Marks:
     """Return a diagnosis in the form of ``diagnostics.json``."""
     return {"degenerate": cause is not None, "degenerate_cause": cause}

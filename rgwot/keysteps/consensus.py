@@ -276,11 +276,11 @@ def decode_consensus(frames: Frames, K: int, generator: np.random.Generator, set
     def learn(some: Frames) -> Decoded:
         return _decode(some, K, generator, settings.meanfield, settings)
 
-    def rule(decoded_: Decoded) -> Predict:
-        assert decoded_.learned is not None
-        return restore_consensus(decoded_.learned, K, settings, at_once=True)
+    def restore(result: Decoded) -> Predict:
+        assert result.learned is not None
+        return restore_consensus(result.learned, K, settings, at_once=True)
 
-    return decode_by_some(frames, learned_from(frames.lengths), learn, rule)
+    return decode_by_some(frames, learned_from(frames.lengths), learn, restore)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,20 +294,20 @@ class ConsensusFacts(Facts):
 
 
 def _decode(
-    frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, consensus: Consensus
+    frames: Frames, K: int, generator: np.random.Generator, meanfield: MeanfieldSettings, consensus: Consensus
 ) -> Decoded:
     """Decode videos and learn from all of them."""
     sampled, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES)
     frames = replace(frames, x=frames.x[sampled], lengths=lengths)
-    # A single video has one pool, of more samples, and so fewer segmentations; no classifier refines it.
+    # A single video has one pool with more samples, and therefore fewer segmentations; no classifier refines it.
     number, most = (POOLS, PER_VIDEO * len(lengths)) if len(lengths) > 1 else (1, MOST_SAMPLES)
     few, counts, following = thinned(lengths, most)
     coarse = replace(frames, x=frames.x[few], lengths=counts)
     turns = with_progress(log, "consensus", range(number), "pool") if number > 1 else range(1)
-    pools = [_pool(coarse, K, generator, chain, consensus) for _ in turns]
+    pools = [_pool(coarse, K, generator, meanfield, consensus) for _ in turns]
     width = max(pool.x.shape[1] for pool in pools)
     spaces = [_widened(pool.x, width) for pool in pools]
-    best = _best(spaces, K, counts, generator, chain, consensus, consensus.starts)
+    best = _best(spaces, K, counts, generator, meanfield, consensus, consensus.starts)
     memberships, classifier = refine(frames, best.memberships[following], consensus.refinements)
     # One pool is enough to label other videos: that in which the key steps are clearest.
     parts = best.centres.reshape(-1, len(pools), width)
@@ -337,7 +337,7 @@ def _decode(
     # A third of the starts is enough to see whether two answers are alike.
     starts = -(-consensus.starts // 3)
     alone = [
-        _best([x], K, counts, generator, chain, consensus, starts if at < 2 else MEMBER_STARTS).labels
+        _best([x], K, counts, generator, meanfield, consensus, starts if at < 2 else MEMBER_STARTS).labels
         for at, x in enumerate(spaces)
     ]
     first, second, *more = (labels[following[nearest]] for labels in alone)
@@ -349,15 +349,15 @@ QUICK = Consensus(partitions=12, starts=4)
 """Settings of a consensus where only parts of key steps are looked for."""
 
 
-def quick_consensus(frames: Frames, K: int, chain: MeanfieldSettings) -> Array:
+def quick_consensus(frames: Frames, K: int, meanfield: MeanfieldSettings) -> Array:
     """Return memberships (T, K) by one pool of few segmentations, refined across videos: about a tenth of the time.
 
     The same samples always have the same memberships: the seed is fixed.
     """
     few, lengths, following = thinned(frames.lengths, PER_VIDEO * len(frames.lengths))
     generator = np.random.default_rng(0)
-    pool = _pool(replace(frames, x=frames.x[few], lengths=lengths), K, generator, chain, QUICK)
-    best = _best([pool.x], K, lengths, generator, chain, QUICK, QUICK.starts)
+    pool = _pool(replace(frames, x=frames.x[few], lengths=lengths), K, generator, meanfield, QUICK)
+    best = _best([pool.x], K, lengths, generator, meanfield, QUICK, QUICK.starts)
     return refine(frames, best.memberships[following], QUICK.refinements)[0]
 
 
@@ -375,21 +375,21 @@ def restore_consensus(learned: Learned, K: int, consensus: Consensus, at_once: b
     """
     if (learned["clusters"] < 1).any() or learned["clusters"].sum() != len(learned["member_centres"]):
         raise ValueError("clusters do not divide member_centres")
-    chain, borders = consensus.meanfield, np.cumsum(learned["clusters"])[:-1]
+    meanfield, borders = consensus.meanfield, np.cumsum(learned["clusters"])[:-1]
     centres, shares = (np.split(learned[name], borders) for name in ("member_centres", "member_shares"))
     whitening = Whitening(learned["whitening_mean"], learned["whitening_basis"])
     classifier = Classifier(learned["weights"], learned["offsets"])
-    quick = chain.model_copy(update={"epsilon": consensus.epsilon, **(AT_ONCE if at_once else {})})
+    quick = meanfield.model_copy(update={"epsilon": consensus.epsilon, **(AT_ONCE if at_once else {})})
     label_by = label_at_once if at_once else label
 
     def predict(others: Frames) -> Decoded:
-        views = blocks_of(others, consensus.blocks)
+        parts = blocks_of(others, consensus.blocks)
         members = [
-            label_by(views[i % len(views)], others.lengths, *member, quick)
+            label_by(parts[i % len(parts)], others.lengths, *member, quick)
             for i, member in enumerate(zip(centres, shares, strict=True))
         ]
         space = whitening.apply(side_by_side(members, shares))
-        memberships = label_by(space, others.lengths, learned["centres"], learned["shares"], chain)
+        memberships = label_by(space, others.lengths, learned["centres"], learned["shares"], meanfield)
         if consensus.refinements:
             memberships = together(memberships, classifier.probabilities(in_context(others)), others.lengths)
         return decoded(memberships, K)
@@ -426,17 +426,17 @@ class _Pool(NamedTuple):
 
 
 def _pool(
-    frames: Frames, K: int, generator: np.random.Generator, chain: MeanfieldSettings, consensus: Consensus
+    frames: Frames, K: int, generator: np.random.Generator, meanfield: MeanfieldSettings, consensus: Consensus
 ) -> _Pool:
     """Segment the samples from many starts, the blocks of the embedding in turn."""
     # One start and few rounds are enough, because a single one of many segmentations need not be good, nor finished.
     changes = {"restarts": 1, "max_iterations": consensus.rounds, "epsilon": consensus.epsilon}
-    quick = chain.model_copy(update=changes)
-    views = blocks_of(frames, consensus.blocks)
+    quick = meanfield.model_copy(update=changes)
+    parts = blocks_of(frames, consensus.blocks)
 
     def member(numbered: tuple[int, np.random.Generator]) -> MeanField:
         number, own = numbered
-        return segment(views[number % len(views)], frames.lengths, K, quick, own)
+        return segment(parts[number % len(parts)], frames.lengths, K, quick, own)
 
     members = in_threads(member, enumerate(generator.spawn(consensus.partitions)))
     shares = [member.shares for member in members]
@@ -450,13 +450,13 @@ def _best(
     K: int,
     lengths: Sequence[int],
     generator: np.random.Generator,
-    chain: MeanfieldSettings,
+    meanfield: MeanfieldSettings,
     consensus: Consensus,
     starts: int,
 ) -> MeanField:
     """Segment the samples of pools (T, D) side by side from several starts; return the segmentation of least cost."""
     x = np.concatenate(pools, axis=1)
-    single = chain.model_copy(update={"restarts": 1})
+    single = meanfield.model_copy(update={"restarts": 1})
 
     def cost(field: MeanField) -> float:
         return float(field.energies[-1]) / len(x) - consensus.order * order_information(field.labels, lengths)

@@ -30,8 +30,8 @@ NUMBERS = "numbers"
 
 
 def extended(decoder: Decode, time: float, surplus: int, common: NDArray[np.floating] | None = None) -> Decode:
-    """Return a decoder that gives time a share ``time`` of the embeddings (`with_time`) and makes ``surplus`` clusters
-    more than K; those least like key steps become background.
+    """Wrap a decoder: time gets the share ``time`` of the embeddings (`with_time`), and of K + ``surplus`` clusters,
+    those least like key steps become background.
 
     If both are 0, the decoder itself is returned.
     """  # noqa: D205

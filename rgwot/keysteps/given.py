@@ -145,7 +145,7 @@ def labels_of_rows(
 def taken_silences(
     rows: Mapping[str, pd.DataFrame], words: Mapping[str, str | None], n_key_steps: int
 ) -> dict[str, str]:
-    """Return what silence means in every video with segments, and tell it in a line of the log.
+    """Return what silence means in every video with segments, and log it in one line.
 
     ``rows`` are the annotations of the task by video, and ``words`` those words for silence that are given. If none is
     given and ``n_key_steps`` of the whole task is 1, everything else is some other thing (``only``).

@@ -179,7 +179,7 @@ class FuzzyFacts(Facts):
 
 @dataclass(frozen=True, kw_only=True)
 class CutFacts(Facts):
-    """The solver of a graph cut, the one that it stands in for, and its energy beside the exact minimum."""
+    """The solver of a graph cut, the missing one that it replaces, and its energy beside the exact minimum."""
 
     solver: str
     instead_of: str | None = None

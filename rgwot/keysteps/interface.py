@@ -192,9 +192,9 @@ def in_parts(lengths: Sequence[int], videos: NDArray[np.int64]) -> list[NDArray[
 
 
 def decode_by_some(
-    frames: Frames, some: NDArray[np.int64], learn: Predict, rule: Callable[[Decoded], Predict]
+    frames: Frames, some: NDArray[np.int64], learn: Predict, restore: Callable[[Decoded], Predict]
 ) -> Decoded:
-    """Decode the videos with the indices ``some``, and label the others by the rule learned from these.
+    """Decode the videos with the indices ``some``, and label the others by what `restore` makes of their result.
 
     ``twice``, ``members`` and the facts (with the number of ``videos`` learned from) are those of the decoded videos.
     The others are labelled `in_parts`.
@@ -202,7 +202,7 @@ def decode_by_some(
     decoded, others = learn(frames.of(some)), np.setdiff1d(np.arange(len(frames.lengths)), some)
     if not len(others):
         return decoded
-    predict, results = rule(decoded), [(some, decoded)]
+    predict, results = restore(decoded), [(some, decoded)]
     results += [(part, predict(frames.of(part))) for part in in_parts(frames.lengths, others)]
     back = np.argsort(np.concatenate([rows_of(frames.lengths, part) for part, _ in results]))
     members = np.full((len(decoded.members), sum(frames.lengths)), UNKNOWN)

@@ -128,7 +128,7 @@ CONTEXTS = ((-0.02, 0.0, 0.02), CONTEXT, (-0.15, -0.07, -0.03, 0.0, 0.03, 0.07, 
 are averaged, because the duration of key steps is not known beforehand and one context errs more with few labels."""
 
 
-class Weights(NamedTuple):
+class _Weights(NamedTuple):
     """Weights of the labels ``carried`` over (or of the hidden Markov model) and of clusters.
 
     Classifiers have the rest.
@@ -138,11 +138,11 @@ class Weights(NamedTuple):
     clustered: float
 
 
-USUAL = Weights(0.5, 0.2)
+USUAL = _Weights(0.5, 0.2)
 """Clusters are those of the mean field. Choosing a weight by cross-validation over the annotated videos loses 1 to 5
 points with two or three of them and gains nothing with five."""
 
-SCATTERED = Weights(0.1, 0.6)
+SCATTERED = _Weights(0.1, 0.6)
 """Weights if there are only marks, few in most annotated videos. Marks name the clusters of `quick_consensus`."""
 
 FINEST = 2
@@ -204,10 +204,11 @@ def calibrated(shares: Array) -> Array:
 
 
 class Kept:
-    """What labels do not change, kept for the next decoding of the same samples with other labels.
+    """A cache of results that do not depend on labels, for decoding the same samples with other labels.
 
     Samples in context (`CONTEXTS`) and alignments of pairs of videos are kept for one task; those of other samples
-    replace them. They are found by the values of samples, so results are the same to the bit as without them.
+    replace them. They are found by the values of samples, so results are the same to the bit as without them. So are
+    the memberships by which moments are suggested (`rgwot.keysteps.suggest.suggest_moments`), for one seed.
     """
 
     def __init__(self) -> None:
@@ -215,9 +216,10 @@ class Kept:
         self._components: list[Components] = []
         self._views: list[Array] = []
         self._pairs: dict[tuple[bytes, bytes], tuple[float, NDArray[np.int16]]] = {}
+        self._segmented: tuple[Array, Sequence[int], int, Array] | None = None
 
-    def views(self, frames: Frames) -> tuple[list[Components], list[Array]]:
-        """Return the principal components of samples in each of `CONTEXTS`, fitted to these samples, and the views."""
+    def contexts(self, frames: Frames) -> tuple[list[Components], list[Array]]:
+        """Return the components of samples in each of `CONTEXTS`, fitted to them, and these samples in context."""
         of = self._frames
         if of is None or of.lengths != frames.lengths or of.place != frames.place or not np.array_equal(of.x, frames.x):
             self._components, self._views, self._pairs = [], [], {}
@@ -227,6 +229,13 @@ class Kept:
                 self._views.append(self._components[-1].apply(context))
             self._frames = replace(frames, given=None, marked=None)
         return self._components, self._views
+
+    def memberships(self, x: Array, lengths: Sequence[int], K: int, segment: Callable[[int], Array]) -> Array:
+        """Return the memberships (T, C) of samples x (T, D) of videos that ``segment`` has for K, made once."""
+        of = self._segmented
+        if of is None or of[1:3] != (lengths, K) or not np.array_equal(of[0], x):
+            self._segmented = of = x, lengths, K, segment(K)
+        return of[3]
 
     def warp(self, x_all: Array, y_all: Array) -> tuple[Array, NDArray[np.int16]]:
         """Align pairs of sequences as `rgwot.keysteps.warping.warp`, each pair once."""
@@ -283,7 +292,7 @@ def bordered(labels: NDArray[np.int64], marked: NDArray[np.bool_], log_p: Array)
 class _Task:
     """The samples of a task, prepared for every source of evidence.
 
-    ``samples`` (T, D) are embeddings, ``x`` (T, D) their directions, ``views`` the components of samples in each of
+    ``samples`` (T, D) are embeddings, ``x`` (T, D) their directions, ``contexts`` the components of samples in each of
     `CONTEXTS`. The C classes are K key steps, the last ``extra`` of them without labels, and background.
     ``align`` aligns pairs of videos (`carry_over`).
     """
@@ -291,11 +300,11 @@ class _Task:
     samples: Array
     x: Array
     lengths: tuple[int, ...]
-    views: Sequence[Array]
+    contexts: Sequence[Array]
     C: int
     extra: int
     generator: np.random.Generator
-    chain: MeanfieldSettings
+    meanfield: MeanfieldSettings
     align: Callable[[Array, Array], tuple[Array, NDArray[np.integer]]] = warp
 
     @property
@@ -306,7 +315,7 @@ class _Task:
     def fit(self, labels: NDArray[np.int64]) -> list[Classifier]:
         """Fit a classifier for each view to the samples whose label (T,) is not `UNKNOWN`."""
         labelled = labels != UNKNOWN
-        return [Classifier.fit(z[labelled], labels[labelled], self.C) for z in self.views]
+        return [Classifier.fit(z[labelled], labels[labelled], self.C) for z in self.contexts]
 
     def smooth(self, log_p: Array) -> Array:
         """Average log probabilities over a window inside each video."""
@@ -400,7 +409,7 @@ class _Task:
         weights = order_weights(agreements, float(agreements.mean()) if mean is None else mean, len(references))
         return carried, p, weights, agreements
 
-    def fixed(self, clusters: Array, carried: Array, states: Array, order: Array, weights: Weights) -> Array:
+    def fixed(self, clusters: Array, carried: Array, states: Array, order: Array, weights: _Weights) -> Array:
         """Return the weighted log probabilities (T, C) of the evidence that self-training does not change."""
         share = np.repeat(order, self.lengths)[:, None]
         carried, states = (self.smooth(_completed(p, clusters, self.found)) for p in (carried, states))
@@ -430,8 +439,8 @@ class _Task:
             parts = kmeans(self.x[strange].astype(np.float32), self.extra, self.generator, restarts=10).labels
             start[strange] = self.found[parts]
         used, columns = np.unique(start, return_inverse=True)
-        chain = self.chain.model_copy(update={"tolerance": ROUGHLY * self.chain.tolerance})
-        return minimise_energy(self.x, self.lengths, np.eye(len(used))[columns], chain, held=labelled), used
+        meanfield = self.meanfield.model_copy(update={"tolerance": ROUGHLY * self.meanfield.tolerance})
+        return minimise_energy(self.x, self.lengths, np.eye(len(used))[columns], meanfield, held=labelled), used
 
     def named(self, labels: NDArray[np.int64]) -> Array:
         r"""Return log p (T, C) by clusters that are found without labels and get their names from the labels (T,).
@@ -444,7 +453,7 @@ class _Task:
         """
         known, K = labels != UNKNOWN, self.C - 1
         number = max(K, min(int(known.sum()), FINEST * K))
-        q = quick_consensus(Frames(self.samples, self.lengths, 1.0), number, self.chain)
+        q = quick_consensus(Frames(self.samples, self.lengths, 1.0), number, self.meanfield)
         field, classes = self.cluster(labels)
         usual = np.exp(spread(field.memberships, classes, self.C))
         usual = q.T @ (usual / usual.sum(axis=1, keepdims=True))
@@ -493,17 +502,17 @@ def decode_labelled(
     def learn(some: Frames) -> Decoded:
         return _decode(some, K, generator, settings, kept or Kept())
 
-    def rule(decoded_: Decoded) -> Predict:
-        assert decoded_.learned is not None
-        return restore_labelled(decoded_.learned, K, settings, at_once=True)
+    def restore(result: Decoded) -> Predict:
+        assert result.learned is not None
+        return restore_labelled(result.learned, K, settings, at_once=True)
 
-    return decode_by_some(frames, np.union1d(learned_from(frames.lengths), taught), learn, rule)
+    return decode_by_some(frames, np.union1d(learned_from(frames.lengths), taught), learn, restore)
 
 
 def _decode(frames: Frames, K: int, generator: np.random.Generator, labelled: Labelled, kept: Kept) -> Decoded:
     """Decode videos and learn from all of them."""
     assert frames.given is not None
-    chain, extra = labelled.meanfield, 0 if labelled.extra == "auto" else labelled.extra
+    meanfield, extra = labelled.meanfield, 0 if labelled.extra == "auto" else labelled.extra
     marked = frames.marked if frames.marked is not None else np.zeros(len(frames.given), dtype=bool)
     chosen, lengths, nearest = thinned(frames.lengths, MOST_SAMPLES, keep=marked)
     few = replace(frames, x=frames.x[chosen], lengths=lengths, given=frames.given[chosen])
@@ -511,12 +520,12 @@ def _decode(frames: Frames, K: int, generator: np.random.Generator, labelled: La
     samples = few.x[:, : few.x.shape[1] - few.place]
     rows, limit = np.arange(len(labels)), np.inf
     if not marked.any():
-        task = _Task(samples, directions(few.x), lengths, [], K + 1, extra, generator, chain, kept.warp)
+        task = _Task(samples, directions(few.x), lengths, [], K + 1, extra, generator, meanfield, kept.warp)
         states = StateModel.fit(samples, lengths, labels, K + 1)
         rows, limit = task.in_usual_order(states, *task.shown(labels), labels)
         few, samples = replace(few, x=few.x[rows]), samples[rows]
-    parts, views = kept.views(few)
-    task = _Task(samples, directions(few.x), lengths, views, K + 1, extra, generator, chain, kept.warp)
+    parts, contexts = kept.contexts(few)
+    task = _Task(samples, directions(few.x), lengths, contexts, K + 1, extra, generator, meanfield, kept.warp)
     partly, named = np.zeros(len(lengths), dtype=bool), None
     if marked.any():
         few_marks = _with_few_marks(task, marked[chosen])
@@ -566,7 +575,7 @@ class Fit(Facts):
 
 @dataclass(frozen=True)
 class _Result:
-    """What `_learn` finds: log p (T, C) up to a constant, and what labels other videos."""
+    """The result of `_learn`: log p (T, C) up to a constant, and the classifiers for other videos."""
 
     log_p: Array
     first: list[Classifier]
@@ -595,12 +604,12 @@ def _segments_of_marks(
     video = np.repeat(np.arange(len(task.lengths)), task.lengths)
     marks, reached = np.bincount(video[marked], minlength=len(task.lengths)), labels
     if few.any():
-        # Few marks have other key steps between them, so clusters tell how far each reaches.
+        # Between few marks there may be other key steps, so clusters tell how far each mark extends.
         field, classes = task.cluster(labels)
         log_p = spread(field.memberships, classes, task.C)
         reached = _by_video(bordered, task.lengths, labels, marked & few[video], log_p)
     reached = _by_video(reaching, task.lengths, reached, marked & ~few[video])
-    # Self-training would take the reach of marks for borders.
+    # Self-training would mistake the extent of marks for borders.
     labels = _by_video(bordered, task.lengths, labels, marked, _learn(task, reached, refits=0).log_p)
     return labels, few | ((marks > 0) & np.array(list(map(_with_gaps, np.split(labels, np.cumsum(task.lengths)[:-1])))))
 
@@ -620,19 +629,19 @@ def _learn(task: _Task, labels: NDArray[np.int64], refits: int = REFITS, named: 
     field, classes = task.cluster(labels)
     clusters = spread(field.memberships, classes, task.C) if named is None else named
     states = StateModel.fit(task.samples, task.lengths, labels, task.C)
-    # Annotated videos agree with themselves, so the others tell how far order is kept.
+    # Annotated videos trivially agree with themselves, so the others tell how far they keep the order.
     carried, p, _, agreements = task.ordered(states, *references)
     others = agreements[~task.annotated(labels)]
     mean = float((others if len(others) else agreements).mean())
     order = order_weights(agreements, mean, len(references[0]))
     first = task.fit(labels)
-    before = task.smooth(_classified(first, task.views, clusters, task.found))
+    before = task.smooth(_classified(first, task.contexts, clusters, task.found))
     fixed = task.fixed(clusters, carried, p, order, weights)
     last, log_p = first, _mix(before, before, fixed, weights)
     for _ in range(refits):
         labels_now = np.where(labels == UNKNOWN, log_p.argmax(axis=1), labels)
         last = task.fit(labels_now)
-        log_p = task.smooth(_mix(before, _classified(last, task.views), fixed, weights))
+        log_p = task.smooth(_mix(before, _classified(last, task.contexts), fixed, weights))
     if named is not None:
         # Other videos are labelled by the centres of the classes that were found.
         field, classes = task.cluster(np.where(labels == UNKNOWN, log_p.argmax(axis=1), labels))
@@ -663,28 +672,28 @@ def _stored(parts: Sequence[Components], classifiers: Sequence[Classifier], name
 
 def restore_labelled(learned: Learned, K: int, labelled: Labelled, at_once: bool = False) -> Predict:
     """Return the function that labels other videos, many ``at_once``, by the learned classifiers and centres."""
-    chain, label_by = labelled.meanfield, label_at_once if at_once else label
+    meanfield, label_by = labelled.meanfield, label_at_once if at_once else label
     first, last = (
         [Classifier(learned[f"{name}_{number}_weights"], learned[f"{name}_{number}_offsets"]) for number in range(3)]
         for name in ("first", "last")
     )
 
     states = StateModel(*(learned[f"states_{name}"] for name in StateModel._fields))
-    weights = Weights(*learned["weights"].tolist())
+    weights = _Weights(*learned["weights"].tolist())
 
     def predict(others: Frames) -> Decoded:
         references = learned["shown"].astype(np.float64), learned["said"]
         x, samples = directions(others.x), others.x[:, : others.x.shape[1] - others.place]
-        task = _Task(samples, x, others.lengths, [], K + 1, int(learned["extra"]), np.random.default_rng(0), chain)
+        task = _Task(samples, x, others.lengths, [], K + 1, int(learned["extra"]), np.random.default_rng(0), meanfield)
         rows, _ = task.in_usual_order(states, *references, least=float(learned["least_gain"]))
         others = replace(others, x=others.x[rows])
-        views = [in_context(others, shares, timed=True) for shares in CONTEXTS]
-        memberships = label_by(others.x, others.lengths, learned["centres"], learned["shares"], chain)
+        contexts = [in_context(others, shares, timed=True) for shares in CONTEXTS]
+        memberships = label_by(others.x, others.lengths, learned["centres"], learned["shares"], meanfield)
         clusters = spread(memberships, learned["classes"], K + 1)
-        task = replace(task, samples=samples[rows], x=x[rows], views=views)
-        before = task.smooth(_classified(first, views, clusters, task.found))
+        task = replace(task, samples=samples[rows], x=x[rows], contexts=contexts)
+        before = task.smooth(_classified(first, contexts, clusters, task.found))
         fixed = task.fixed(clusters, *task.ordered(states, *references, float(learned["agreement"]))[:3], weights)
-        log_p = task.smooth(_mix(before, _classified(last, views), fixed, weights))
+        log_p = task.smooth(_mix(before, _classified(last, contexts), fixed, weights))
         return _decoded(log_p[np.argsort(rows)], K)
 
     return predict
@@ -692,7 +701,7 @@ def restore_labelled(learned: Learned, K: int, labelled: Labelled, at_once: bool
 
 def _classified(
     classifiers: Sequence[Classifier],
-    views: Sequence[Array],
+    contexts: Sequence[Array],
     clusters: Array | None = None,
     found: NDArray[np.int64] | None = None,
 ) -> Array:
@@ -701,7 +710,7 @@ def _classified(
     Classifiers that were fitted only to annotations do not know the classes ``found`` by the mean field; for these, the
     log memberships ``clusters`` of the mean field count.
     """
-    each = [classifier.probabilities(z) for classifier, z in zip(classifiers, views, strict=True)]
+    each = [classifier.probabilities(z) for classifier, z in zip(classifiers, contexts, strict=True)]
     if clusters is None or found is None:
         return np.asarray(np.mean([np.log(np.maximum(p, LEAST_PROBABILITY)) for p in each], axis=0))
     return np.asarray(np.mean([_completed(p, clusters, found) for p in each], axis=0))
@@ -716,7 +725,7 @@ def _completed(p: Array, clusters: Array, found: NDArray[np.int64]) -> Array:
     return np.asarray(np.log(np.maximum(p, LEAST_PROBABILITY)))
 
 
-def _mix(first: Array, last: Array, fixed: Array, weights: Weights) -> Array:
+def _mix(first: Array, last: Array, fixed: Array, weights: _Weights) -> Array:
     """Return log p up to a constant per sample; ``fixed`` is the weighted evidence that is not refitted."""
     return (1 - weights.carried - weights.clustered) * ((1 - REFITTED) * first + REFITTED * last) + fixed
 

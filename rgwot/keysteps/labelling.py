@@ -38,7 +38,7 @@ class Labelling:
     probabilities: NDArray[np.float64] | None = None
 
     def facts(self) -> ScopeFacts:
-        """Return what ``diagnostics.json`` says of this labelling."""
+        """Return the facts of this labelling for ``diagnostics.json``."""
         u = self.decoded.memberships
         return ScopeFacts(
             **collapse.marks(self.cause),

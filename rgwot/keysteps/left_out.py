@@ -25,7 +25,7 @@ MOST = 8
 """At most this many videos are left out, each for one decoding; of more, evenly spaced ones are taken."""
 
 
-class LeftOut(NamedTuple):
+class _LeftOut(NamedTuple):
     """The result of `leave_one_out`: facts for ``diagnostics.json``, and the key steps that each decoding found.
 
     The key steps (T,), 0 for background, are those of all videos that took part, except the teaching ones.
@@ -35,7 +35,7 @@ class LeftOut(NamedTuple):
     found: tuple[ByVideo, ...]
 
 
-def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, seed: int) -> LeftOut | None:
+def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, seed: int) -> _LeftOut | None:
     """Label teaching videos by the others, and count how many of their labelled samples get their label.
 
     The decoder sees the unlabelled videos, too, as it does for the result itself; of many videos, only those that a
@@ -76,7 +76,7 @@ def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, 
     chosen = [teachers[at] for at in np.unique(np.linspace(0, len(teachers) - 1, MOST).round().astype(int))]
     K = given.K + extra
     shares, found_by = [], []
-    # As for the result itself: sums depend on the number of threads.
+    # One thread, as for the result itself, because sums depend on the number of threads.
     with threadpool_limits(limits=1):
         for hidden in with_progress(log, "annotated videos left out", chosen, "video"):
             videos = {**taught, hidden: plain[hidden]}
@@ -94,7 +94,7 @@ def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, 
             found_by.append({name: row + 1 for name, row in labels.items() if name not in teachers})
     right, cpu_s = round(float(np.mean(shares)), 4), round(process_time() - began, 3)
     facts = LeftOutFacts(videos=chosen, frames_right=right, shares=shares, decoding_cpu_s=cpu_s)
-    return LeftOut(facts, tuple(found_by))
+    return _LeftOut(facts, tuple(found_by))
 
 
 def left_out_sentence(found: LeftOutFacts, teachers: int) -> str:

@@ -135,7 +135,7 @@ def moved_costs(apart: Array, parts: Sequence[tuple[int, int]], chosen: Iterable
     V, R, P = len(apart), apart.shape[1], len(parts)
     costs = np.full((P, P, V), np.inf)
     plain = _later(apart, parts, set(chosen), costs)
-    # A part that comes earlier comes later in reversed time.
+    # Moves to an earlier time are found in reversed time.
     backwards = [(R - stop, R - start) for start, stop in reversed(parts)]
     _later(apart[:, ::-1, ::-1], backwards, {P - 1 - i for i in chosen}, costs[::-1, ::-1])
     return plain, costs

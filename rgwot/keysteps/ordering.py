@@ -107,10 +107,10 @@ def rank_procedures(orders: Mapping[str, Order]) -> pd.DataFrame:
     means = mean_ranks(list(orders.values()))
     counts = Counter(orders.values())
 
-    def place(order: Order) -> tuple[int, tuple[float, ...], str]:
+    def rank_key(order: Order) -> tuple[int, tuple[float, ...], str]:
         return -counts[order], tuple(means[step] for step in order), format_order(order)
 
-    ranked = sorted(counts, key=place)
+    ranked = sorted(counts, key=rank_key)
     return pd.DataFrame(
         {
             "rank": range(1, len(ranked) + 1),

@@ -370,7 +370,7 @@ KINDS = ("missing", "order", "repeated")
 """Kinds of deviations that are decided by a second reading; ``order`` is too early and too late."""
 
 
-class Differences(NamedTuple):
+class LogRatios(NamedTuple):
     """Log probability of the best reading with a deviation minus that of the best without, NaN where there is none.
 
     ``found`` (V, K) are those of the videos as they are, ``edited`` (V, K) those after the deviation was made.
@@ -382,7 +382,7 @@ class Differences(NamedTuple):
 
 def differences(
     reader: Reader, K: int, before: Integers, after: Integers, generator: np.random.Generator
-) -> dict[str, Differences]:
+) -> dict[str, LogRatios]:
     """Return the differences of each kind in `KINDS`, for each video and key step.
 
     ``before`` and ``after`` (K,) are the key steps between which each one comes, 0 for none (`places`).
@@ -417,7 +417,7 @@ def differences(
             values = (
                 scores[:, 0] - scores[:, 1:].max(axis=1) if absent else scores[:, AGAIN] - scores[:, :AGAIN].max(axis=1)
             )
-        tables[kind] = Differences(result[kind], _table([one[:2] for one in made], values, V, K))
+        tables[kind] = LogRatios(result[kind], _table([one[:2] for one in made], values, V, K))
     return tables
 
 
@@ -502,8 +502,8 @@ def edit(reader: Reader, video: int, step: int, kind: str, generator: np.random.
     return np.asarray(x[np.insert(rest, int(np.searchsorted(rest, to)), np.arange(start, end))])
 
 
-def log_odds(differences: Differences, values: Array | None = None) -> Array:
-    r"""Return the log odds (V, K) of a deviation by its `Differences`; -inf where too little is known.
+def log_odds(differences: LogRatios, values: Array | None = None) -> Array:
+    r"""Return the log odds (V, K) of a deviation by its `LogRatios`; -inf where too little is known.
 
     .. math:: \log\frac{\pi}{1 - \pi} + \log t\!\left(\frac{d - m_1}{s_1}\right) - \log s_1
               - \log t\!\left(\frac{d - m_0}{s_0}\right) + \log s_0
@@ -524,7 +524,7 @@ def log_odds(differences: Differences, values: Array | None = None) -> Array:
     return np.where(np.isnan(odds), -np.inf, odds)
 
 
-def supports(kind: str, differences: Differences, values: Array) -> Array:
+def supports(kind: str, differences: LogRatios, values: Array) -> Array:
     """Return how far the second reading speaks for a deviation (V, K) of a kind, in nats.
 
     These are `log_odds`, or for ``repeated`` the ``values`` (V, K) of differences themselves, because segments of key
@@ -533,7 +533,7 @@ def supports(kind: str, differences: Differences, values: Array) -> Array:
     """
     if kind == "repeated":
         noticed = differences.found >= NOTICED[kind]
-        # What many repeat is no deviation.
+        # A repetition in many videos is no deviation.
         seldom = noticed.mean(axis=0) <= OFTEN
         return np.where(np.isnan(values) | (noticed[:, seldom].any(axis=1).mean() > MANY), -np.inf, values)
     odds, often = (log_odds(differences, given) for given in (values, differences.found))
@@ -561,8 +561,8 @@ MOST_STEPS = 24
 
 
 @dataclass(frozen=True)
-class SecondReading:
-    """What a second reading of a task's videos says of deviations.
+class _SecondReading:
+    """The evidence for deviations from a second reading of a task's videos.
 
     Attributes
     ----------
@@ -586,7 +586,7 @@ def second_reading(
     procedure: Procedure,
     K: int,
     seed: int,
-) -> SecondReading | None:
+) -> _SecondReading | None:
     """Read videos again, by appearance alone.
 
     Parameters
@@ -645,7 +645,7 @@ def second_reading(
     ]
     spread = np.split(np.concatenate(read_labels)[nearest], np.cumsum(lengths)[:-1])
     full = {name: labels[name] if name in annotated else part for name, part in zip(names, spread, strict=True)}
-    return SecondReading(full, support, edits)
+    return _SecondReading(full, support, edits)
 
 
 def _between(procedure: Procedure, K: int) -> tuple[Integers, Integers]:
@@ -670,13 +670,13 @@ _EDITS = {"missing": ("cut out", "left out"), "order": ("moved", "moved"), "repe
 
 
 def tells_nothing(facts: SecondReadingFacts) -> bool:
-    """Return whether deviations were made in the videos and those of no kind can be told (`edits_sentence`)."""
+    """Return whether deviations were inserted into the videos, and none of any kind was detected (`edits_sentence`)."""
     made = [facts.of(kind) for kind in KINDS if facts.of(kind).made]
     return bool(made) and all(edits.told < BORNE_OUT * edits.made for edits in made)
 
 
 def edits_sentence(facts: SecondReadingFacts) -> str:
-    """Return a sentence on the facts ``second_reading`` of ``diagnostics.json``: which deviations can be told.
+    """Return a sentence on ``second_reading`` of ``diagnostics.json``: which kinds of deviations can be detected.
 
     >>> from rgwot.diagnostics import Edits
     >>> edits_sentence(

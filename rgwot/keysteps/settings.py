@@ -166,7 +166,7 @@ class Meanfield(Clustering, MeanfieldSettings):
 
 
 class Consensus(Clustering):
-    """What many mean-field segmentations agree on, refined by classifiers across videos (methods 5.8)."""
+    """The consensus of many mean-field segmentations, refined by classifiers across videos (methods 5.8)."""
 
     NAME = "consensus"
     FUNCTION = "rgwot.keysteps.consensus:decode_consensus"

@@ -1,4 +1,4 @@
-"""A hidden Markov model with a state per labelled class, and how much the order counts beside it (methods 5.10)."""
+"""A hidden Markov model with a state per labelled class, and the weight of order in it (methods 5.10)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class StateModel(NamedTuple):
             forward[:, t] /= forward[:, t].sum(axis=1, keepdims=True)
         for t in range(longest - 2, -1, -1):
             ahead = (padded[:, t + 1] * backward[:, t + 1]) @ self.transitions.T
-            # Behind the end of a video nothing is known.
+            # Nothing is known after the end of a video.
             backward[:, t] = np.where(inside[:, t + 1, None], ahead / ahead.sum(axis=1, keepdims=True), 1.0)
         p = np.zeros((len(x), C))
         p[:, self.states] = (forward * backward)[inside]

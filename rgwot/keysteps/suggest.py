@@ -23,6 +23,7 @@ from rgwot.keysteps.interface import (
     learned_from,
     rows_of,
 )
+from rgwot.keysteps.labelled import Kept
 from rgwot.keysteps.labelling import with_given
 from rgwot.keysteps.meanfield import segment
 from rgwot.keysteps.settings import MeanfieldSettings
@@ -165,6 +166,7 @@ def suggest_moments(
     chain: MeanfieldSettings,
     generator: np.random.Generator,
     among: Collection[int] | None = None,
+    kept: Kept | None = None,
 ) -> list[int]:
     r"""Return the ``n`` samples from whose labels, together with given ones, the others would learn most.
 
@@ -187,6 +189,8 @@ def suggest_moments(
         Settings and randomness of the segmentations.
     among
         Indices of videos whose samples may be chosen; by default all.
+    kept
+        What was kept of an earlier call with the same settings and seed.
 
     Returns
     -------
@@ -199,19 +203,21 @@ def suggest_moments(
     rows, most = rows_of(frames.lengths, some), PER_VIDEO * len(some)
     if open_[rows].sum() < n:
         some, rows, most = np.arange(len(frames.lengths)), np.arange(len(video)), len(video)
-    kept, lengths, nearest = thinned([frames.lengths[at] for at in some], most)
-    if open_[rows[kept]].sum() < n:
-        kept, lengths, nearest = thinned([frames.lengths[at] for at in some], len(rows))
-    x, quick = directions(frames.x[rows[kept]]), chain.model_copy(update={"restarts": 1, "max_iterations": 8})
-    members = np.concatenate(
-        [
+    few, lengths, nearest = thinned([frames.lengths[at] for at in some], most)
+    if open_[rows[few]].sum() < n:
+        few, lengths, nearest = thinned([frames.lengths[at] for at in some], len(rows))
+    x, quick = directions(frames.x[rows[few]]), chain.model_copy(update={"restarts": 1, "max_iterations": 8})
+
+    def members_in(K: int) -> Array:
+        every = [
             segment(x, lengths, min(number, len(x)), quick, generator).memberships
             for number in (K, 2 * K)
             for _ in range(LIKENESSES)
-        ],
-        axis=1,
-    ) / np.sqrt(2 * LIKENESSES)
-    candidates = _evenly(open_[rows[kept]], lengths, n)
+        ]
+        return np.asarray(np.concatenate(every, axis=1) / np.sqrt(2 * LIKENESSES))
+
+    members = (kept or Kept()).memberships(x, lengths, K, members_in)
+    candidates = _evenly(open_[rows[few]], lengths, n)
     shared = members[candidates] @ members[candidates].T
     labelled = np.flatnonzero(given[rows] != UNKNOWN)
     best = (members[candidates] @ members[nearest[labelled]].T).max(axis=1, initial=0.0)
@@ -221,7 +227,7 @@ def suggest_moments(
         gains[chosen] = -1.0
         chosen.append(int(gains.argmax()))
         best = np.maximum(best, shared[:, chosen[-1]])
-    return [int(rows[kept[candidates[at]]]) for at in chosen]
+    return [int(rows[few[candidates[at]]]) for at in chosen]
 
 
 def _evenly(open_: NDArray[np.bool_], lengths: Sequence[int], n: int) -> NDArray[np.int64]:
@@ -268,12 +274,18 @@ MOMENT_COLUMNS = ("video", "time_s", "label")
 
 
 def moments_of(
-    task: EmbeddedTask, given: Given | None, K: int, seed: int, number: int, closed: Collection[str] = ()
+    task: EmbeddedTask,
+    given: Given | None,
+    K: int,
+    seed: int,
+    number: int,
+    closed: Collection[str] = (),
+    kept: Kept | None = None,
 ) -> pd.DataFrame:
     """Return the ``number`` moments of a task to label next, as ``video,time_s,label`` with empty labels.
 
     The best moment is first (`suggest_moments`). Videos have their ids; ``given`` labels are answers, and nothing is
-    asked about ``closed`` videos.
+    asked about ``closed`` videos. ``kept`` is what was kept of an earlier call with the same seed.
 
     Raises
     ------
@@ -292,7 +304,7 @@ def moments_of(
             f"moments: found {number}, expected at most {left}, the number of samples without a label; ask for fewer"
         )
     with threadpool_limits(limits=1):
-        places = suggest_moments(frames, K, number, MeanfieldSettings(), np.random.default_rng(seed), among)
+        places = suggest_moments(frames, K, number, MeanfieldSettings(), np.random.default_rng(seed), among, kept)
     names = np.repeat(list(videos), frames.lengths)
     times_s = np.concatenate([video.time_s for video in videos.values()])
     return pd.DataFrame(dict(zip(MOMENT_COLUMNS, (names[places], times_s[places], ""), strict=True)))

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from rgwot.losses.interface import PairBatch, accurate
-from rgwot.losses.settings import PROBLEM, FusedGromovWasserstein, GromovWasserstein
+from rgwot.losses.settings import FusedGromovWasserstein, GromovWasserstein
 from rgwot.transport import align_frames
 
 # Floor inside the logarithm of the public code; log P can then not fall below -25.3.
@@ -70,7 +70,15 @@ def plan_weights(batch: PairBatch, ot: FusedGromovWasserstein) -> Tensor:
     return align_frames(
         batch.x.detach(),
         batch.y.detach(),
-        **{key: getattr(ot, key) for key in PROBLEM},
+        alpha=ot.alpha,
+        epsilon=ot.epsilon,
+        rho=ot.rho,
+        r=ot.r,
+        zeta=ot.zeta,
+        solver=ot.solver,
+        virtual=ot.virtual,
+        max_iterations=ot.max_iterations,
+        tolerance=ot.tolerance,
         x_positions=x_positions,
         y_positions=y_positions,
     ).weights

@@ -1,4 +1,4 @@
-"""Alignment losses: those of every paper have a base here, RGWOT's is here, and C-IDM."""
+"""Settings of RGWOT's alignment loss and C-IDM, and bases for the losses of other papers."""
 
 from __future__ import annotations
 

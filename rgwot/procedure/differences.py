@@ -324,8 +324,8 @@ def _lasting(events: Sequence[Event], usual: Mapping[int, float]) -> tuple[Event
     return tuple(lasting)
 
 
-class Limit(NamedTuple):
-    """What a deviation needs to have a ``sureness``.
+class _Limit(NamedTuple):
+    """The conditions under which a deviation has a ``sureness``.
 
     The least ``share`` of other segmentations that have it, 0 to 1, and the least ``support`` by the second reading of
     its video, in nats.
@@ -339,10 +339,10 @@ class Limit(NamedTuple):
 PLAIN, POSSIBLE, UNLIKELY = 0.8, 0.5, 0.1
 """Sureness of deviations by the limits they keep; docs/methods.md 9.10 has the shares that were true on real tasks."""
 
-LIMITS: Mapping[str, Sequence[Limit]] = {
-    "missing": (Limit(PLAIN, 0.99, -0.5), Limit(POSSIBLE, 0.6, -0.75), Limit(POSSIBLE, 0, 0.5)),
-    "order": (Limit(PLAIN, 0.6, -1), Limit(POSSIBLE, 0.6, -2), Limit(POSSIBLE, 0, -1)),
-    "repeated": (Limit(PLAIN, 0, 10), Limit(POSSIBLE, 0, 6)),
+LIMITS: Mapping[str, Sequence[_Limit]] = {
+    "missing": (_Limit(PLAIN, 0.99, -0.5), _Limit(POSSIBLE, 0.6, -0.75), _Limit(POSSIBLE, 0, 0.5)),
+    "order": (_Limit(PLAIN, 0.6, -1), _Limit(POSSIBLE, 0.6, -2), _Limit(POSSIBLE, 0, -1)),
+    "repeated": (_Limit(PLAIN, 0, 10), _Limit(POSSIBLE, 0, 6)),
 }
 """Limits of each kind, the surest first; other deviations of these kinds are `UNLIKELY`."""
 

@@ -28,7 +28,7 @@ class ExpectedStep:
 
 
 @dataclass(frozen=True)
-class Own:
+class _OwnDifferences:
     """How videos differ from an expected procedure.
 
     Attributes
@@ -49,7 +49,7 @@ class Own:
     unnamed: tuple[int, ...]
 
     def sentences(self) -> list[str]:
-        """Return what cannot be told video by video."""
+        """Return sentences on steps that only the procedure or only the videos have, or that have no name."""
         lines = []
         if self.undone:
             lines.append(f"Nobody does {', '.join(self.undone)}, which your procedure has")
@@ -61,7 +61,7 @@ class Own:
         return [f"{line}." for line in lines]
 
 
-#: What is told if no key step has a name.
+#: The message if no key step has a name.
 NAMELESS = (
     "Your procedure has names of steps, but no key step has a name: "
     "name the key steps under Key steps, or annotate videos."
@@ -136,7 +136,7 @@ def compare_with_own(
     names: Mapping[int, str],
     recordings: Sequence[Recording],
     others: Sequence[Sequence[Recording]] = (),
-) -> Own | None:
+) -> _OwnDifferences | None:
     """Compare recordings with an expected procedure; None if no key step has a name.
 
     Parameters
@@ -170,7 +170,7 @@ def compare_with_own(
     known = [step for step in expected if step.name in step_of]
     procedure = _procedure(expected, {step.name: step_of[step.name] for step in known}, recordings)
     told = with_sureness(deviations(procedure, recordings), procedure, others)
-    return Own(
+    return _OwnDifferences(
         tuple(replace(one, against="own") for one in told if one.key_step in called),
         tuple(step.name for step in expected if step_of.get(step.name) not in done),
         tuple(

@@ -18,7 +18,7 @@ from rgwot.procedure.known import told
 if TYPE_CHECKING:
     from rgwot.procedure.interface import Deviation, Edge, Node, Procedure, Recording
 
-#: Headings of the tables of `StepFacts` and `DeviationFacts`.
+#: Headings of the tables of `_StepFacts` and `DeviationFacts`.
 STEP_HEADINGS = (
     "Key step", "Found in", "Times per video", "Median time", "Share of time", "After", "In any order with",
     "No order known with",
@@ -95,7 +95,7 @@ UNCOUNTED = -1
 
 
 @dataclass(frozen=True)
-class StepFacts:
+class _StepFacts:
     """A row of the table of facts: a key step, the background (key step 0), or what does not count (`UNCOUNTED`).
 
     Attributes
@@ -150,7 +150,7 @@ class StepFacts:
 
 def step_facts(
     procedure: Procedure, recordings: Sequence[Recording] = (), every: Sequence[Recording] | None = None
-) -> list[StepFacts]:
+) -> list[_StepFacts]:
     """Return the facts of a procedure: a row per key step in the consensus order, and rows of the remaining time.
 
     ``recordings`` are the occurrences in the videos, which tell the shares of time, and ``every`` all their segments,
@@ -161,7 +161,7 @@ def step_facts(
     whole = sum(recording.duration_s for recording in recordings)
     total = {**dict.fromkeys(procedure.order, 0.0), **_seconds(recordings)}
     rows = [
-        StepFacts(
+        _StepFacts(
             step,
             nodes[step].n_videos,
             procedure.n_videos,
@@ -180,10 +180,10 @@ def step_facts(
     labelled = max(occupied, sum(_seconds(recordings if every is None else every).values()))
     rest = {UNCOUNTED: labelled - occupied, 0: whole - labelled}
     shares = {step: seconds / whole for step, seconds in rest.items() if whole and seconds > 1e-6 * whole}
-    return [*rows, *(StepFacts(step, 0, 0, 0.0, 0.0, share, (), ()) for step, share in shares.items())]
+    return [*rows, *(_StepFacts(step, 0, 0, 0.0, 0.0, share, (), ()) for step, share in shares.items())]
 
 
-def step_table(rows: Sequence[StepFacts], names: Mapping[int, str] | None = None) -> tuple[list[str], list[list[str]]]:
+def step_table(rows: Sequence[_StepFacts], names: Mapping[int, str] | None = None) -> tuple[list[str], list[list[str]]]:
     """Return the headings and cells of a table of facts, without the columns that say nothing.
 
     These are empty ones, and the times per video if every key step occurs once in each video that has it.
@@ -334,7 +334,7 @@ class DeviationFacts:
 
     @property
     def told(self) -> str:
-        """What differs, with "perhaps" unless it is sure."""
+        """The difference in words, with "perhaps" unless it is sure."""
         return f"perhaps {self.kind}" if self.sureness in ("perhaps", "doubtful") else self.kind
 
     @property

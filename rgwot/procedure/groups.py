@@ -207,7 +207,8 @@ def _by_subject(
         )
     means = values.groupby(person, sort=False).mean()
     first = groups.first()
-    if alone := next((group for group, size in first.value_counts().items() if size == 1), None):
+    alone = next((group for group, size in first.value_counts().items() if size == 1), None)
+    if alone is not None:
         raise RgwotError(
             f"subjects: group {alone!r} has one subject, {first.index[first == alone][0]!r}; expected two or more in "
             "every group"

@@ -127,7 +127,7 @@ class Edge:
 
     @property
     def known(self) -> bool:
-        """Whether people are told: `FEWEST` videos show both key steps, and the interval lies above one half.
+        """Whether to list the need: `FEWEST` videos show both key steps, and the interval lies above one half.
 
         A need that was given, not learned, is known; it has the interval (1, 1) and no video.
         """

@@ -1,4 +1,4 @@
-"""What is known of an order: needs that enough videos show, and pairs of key steps that people do both ways."""
+"""Known parts of an order: needs that enough videos show, and pairs of key steps that people do in both orders."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def recordings_from_segments(
     counting = segments[COUNTS].tolist() if marked else [True] * len(segments)
     events: dict[str, list[Event]] = {}
     ends: dict[str, float] = {}
-    # Whether anything that does not count, and nothing else, came after the last event of a video.
+    # Whether only segments that do not count follow the last event of a video.
     between: dict[str, bool | None] = {}
     for video, step, start, end, counts in zip(*columns, counting, strict=True):
         own = events.setdefault(str(video), [])

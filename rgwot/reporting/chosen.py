@@ -29,7 +29,7 @@ def result_folder(given: Path | None = None, results: Path = Path(paths.RESULTS)
     if len(pages) == 1:
         return next(iter(pages.values()))
     if not pages:
-        raise RgwotError(f"{results}: no page, so no result to take; name a result, or make a page: rgwot run first")
+        raise RgwotError(f"{results}: no page that names a result; name a result, or make a page: rgwot run first")
     known = ", ".join(map(str, pages.values()))
     raise RgwotError(f"{results}: {len(pages)} pages, so the result is not clear; name one: {known}")
 

@@ -19,7 +19,7 @@ from rgwot.runtime.yaml_files import read_yaml
 from rgwot.stages.procedure import read_deviation_list, read_expected, read_procedure
 
 
-class Named(NamedTuple):
+class _NamedResult(NamedTuple):
     """Segments, names of key steps, procedure and deviations of a result; None and none if they are not known.
 
     If the study expects a procedure, the deviations from it are among the others, and ``own`` are sentences on what
@@ -39,7 +39,7 @@ def named(
     procedure: Procedure | None,
     found: Sequence[Deviation],
     expected: Sequence[ExpectedStep] | None = None,
-) -> Named:
+) -> _NamedResult:
     """Return a result with the names of its key steps.
 
     If key steps have the same name, or one is called ``-``, the procedure and its deviations are learned anew. If a
@@ -52,14 +52,14 @@ def named(
         others = deviations(procedure, recordings_from_segments(merged))
         found = [*others, *(one for one in found if one.against == "own")]
     if expected is None:
-        return Named(merged, names, procedure, found)
+        return _NamedResult(merged, names, procedure, found)
     own = compare_with_own(expected, names, recordings_from_segments(merged))
     others = [one for one in found if one.against != "own"]
     if own is None:
-        return Named(merged, names, procedure, others, [NAMELESS])
+        return _NamedResult(merged, names, procedure, others, [NAMELESS])
     sure = {(one.video, one.kind, one.key_step): one.sureness for one in found if one.against == "own"}
     told = [replace(one, sureness=sure.get((one.video, one.kind, one.key_step))) for one in own.deviations]
-    return Named(merged, names, procedure, [*others, *told], own.sentences())
+    return _NamedResult(merged, names, procedure, [*others, *told], own.sentences())
 
 
 def expected_file(folder: Path) -> Path | None:
@@ -75,8 +75,8 @@ def expected_file(folder: Path) -> Path | None:
     return None if not isinstance(name, str) else config.parent / name.replace("{task}", tree.task)
 
 
-def read_named(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> Named:
-    """Read a result from its folder, of which some files may be missing besides ``segments.csv``.
+def read_named(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> _NamedResult:
+    """Read a result from its folder, in which all files but ``segments.csv`` may be missing.
 
     Names are those of ``names_yaml``, by default of its study (`rgwot.names.names_in`).
     """

@@ -90,7 +90,7 @@ def drawn(
         *again_sentences(procedure, recordings, names),
         *([doubt] if doubt else []),
     ]
-    # Tables have the numbers, too, because files and pages need them.
+    # Tables also have the numbers of key steps, because files and pages use them.
     names = {step: f"{step} {name}" for step, name in (names or {}).items()}
     if procedure.nodes:
         lines += ["", *_table(*step_table(step_facts(procedure, recordings, every), names))]

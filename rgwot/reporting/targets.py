@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rgwot.reporting.figures.drawing import Drawing
 
 _ID = re.compile(r"[a-z][a-z0-9_]*")
-Made = TypeVar("Made")
+_Definition = TypeVar("_Definition")
 
 
 class _Targets(NamedTuple):
@@ -64,7 +64,9 @@ class _Targets(NamedTuple):
             )
         return replace(drawing, title=_title(function, name))
 
-    def _find(self, kind: str, name: str, functions: Mapping[str, Callable[..., Made]]) -> Callable[..., Made]:
+    def _find(
+        self, kind: str, name: str, functions: Mapping[str, Callable[..., _Definition]]
+    ) -> Callable[..., _Definition]:
         if name not in functions:
             own = f"; a file in {OWN_TABLES} names its own in {kind.upper()}S" if self.own else ""
             raise RgwotError(f"{kind} {name!r}: unknown; {nearest(name, functions)}{own}")
@@ -105,7 +107,7 @@ def load_targets(own: Path = OWN_TABLES) -> _Targets:
     return _Targets(found["TABLES"], found["FIGURES"], any(own.glob("*.py")))
 
 
-def _made(kind: str, name: str, expected: type[Made], function: Callable[..., Any], *given: Any) -> Made:
+def _made(kind: str, name: str, expected: type[_Definition], function: Callable[..., Any], *given: Any) -> _Definition:
     """Return what a function makes, for a table or figure of some name."""
     try:
         made = function(*given)

@@ -207,7 +207,8 @@ def write_tensors(content: Mapping[str, object], path: str | os.PathLike[str]) -
     """Write tensors and plain values by PyTorch, to be read with ``weights_only=True``."""
     import torch
 
-    # Given a path, PyTorch writes its (temporary) name into the file, and loses the reason when a disk is full.
+    # An open file, because PyTorch would write the name of a (temporary) path into the file, and hide that a disk is
+    # full.
     with replacing(path) as temporary, temporary.open("wb") as file:
         torch.save(dict(content), file)
 

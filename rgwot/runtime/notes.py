@@ -1,4 +1,4 @@
-"""Notes on the progress of jobs, for the terminal and the window: messages of a job are in its log, where nobody looks.
+"""Notes on the progress of jobs, for the terminal and the window, because messages in a job's log are not seen.
 
 A job of the workflow writes one small file with what it has done, in a folder that its run names in an environment
 variable; jobs on other machines, which are not told the folder, write none.
@@ -18,7 +18,7 @@ from rgwot.runtime.progress import EVERY_S
 FOLDER_VARIABLE = "RGWOT_PROGRESS"
 #: Seconds between two notes of a job.
 _EVERY_S = 1.0
-#: A note that is older, in seconds, is of a job that was killed, or too slow to tell.
+#: Seconds after which a note is ignored: its job was killed, or is too slow to estimate its end.
 _STALE_S = 120.0
 
 

@@ -1,4 +1,4 @@
-"""What a training keeps to go on after it was stopped."""
+"""Checkpoints, from which a stopped training continues."""
 
 from __future__ import annotations
 

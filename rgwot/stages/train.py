@@ -98,7 +98,7 @@ def train(
         checkpoint.remove()
 
 
-class Trained(NamedTuple):
+class _Trained(NamedTuple):
     """A trained model (the content of ``model.pt``), a record per iteration, and the checkpoint, if any."""
 
     model: dict[str, object]
@@ -116,7 +116,7 @@ def fit_encoder(
     features: Mapping[str, object],
     where: str = "features",
     resume: Path | None = None,
-) -> Trained:
+) -> _Trained:
     """Train an encoder on the features of videos like `train`, without writing files.
 
     Sets the number of PyTorch's threads to ``train.threads``.
@@ -196,7 +196,7 @@ def fit_encoder(
         embed = embed_by_model(model, stores[0].fps, place, None)
         fitted = fit_beside(stores, embed)
         model["beside"] = {name: torch.from_numpy(array) for name, array in fitted.items()}
-    return Trained(model, trainer.history, checkpoint)
+    return _Trained(model, trainer.history, checkpoint)
 
 
 def _trained_on(
@@ -263,7 +263,7 @@ def build_encoder(
         "features": bank.stores[0].shape[1],
         "precision": resolve_precision(precision, bank.device),
     }
-    # Added only if true, so that the arguments of models on maps do not change.
+    # The argument is added only if true, so that the arguments stored in models of maps do not change.
     if vectors:
         architecture["vectors"] = True
     encoder = seeded(int(generator(seed, Stream.WEIGHTS).integers(2**31)), lambda: Encoder(**architecture))

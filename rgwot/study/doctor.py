@@ -332,7 +332,8 @@ def _examined(quick: bool, item: tuple[Task, VideoEntry]) -> VideoReport:
             datasets.plain_path(named)
         with of_video("date", named):
             datasets.dated_path(str(holding_file(root / named)))
-    usable, facts = facts is not None, facts or VideoFacts()
+    # A context above may have caught an error, which mypy does not know.
+    usable, facts = facts is not None, facts or VideoFacts()  # type: ignore[redundant-expr,truthy-bool]
     if video.annotation is not None:
         clock = None
         if facts.duration_s is not None and facts.fps is not None:

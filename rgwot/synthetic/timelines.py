@@ -180,7 +180,8 @@ def compose(
     pieces = sum(len(sequence) for sequence in sequences)
     total = max(pieces, round(distinct / (1.0 - settings.repeated)))
     clips_s = float(durations.sum())
-    # In short clips, pieces must stay long enough to be seen: first there are fewer cuts, then more foreground.
+    # In short clips, pieces must be long enough to be sampled: first the number of cuts is reduced, then foreground is
+    # added.
     total = max(pieces, min(total, int(0.8 * settings.foreground * clips_s / SHORTEST_S)))
     foreground = max(settings.foreground, min(0.8, pieces * SHORTEST_S / 0.8 / clips_s))
     floor = min(MIN_PIECE_S, 0.8 * foreground * clips_s / total)

@@ -1,4 +1,4 @@
-"""How a procedure looks: frames as a function of the task, the video and the time, written as videos with annotations.
+"""Rendering of procedures: frames as a function of task, video and time, written as videos with annotations.
 
 A task fixes what its key steps look like: an object with a shape, a pattern and a hue of its own, the place where it is
 worked on, a tool and a motion. A video fixes everything else: table, light, palette, clutter, hand, camera path, noise,

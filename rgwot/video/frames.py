@@ -24,20 +24,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.video import decode
-from rgwot.video.decode import READERS, opened
+from rgwot.video import pixels
+from rgwot.video.pixels import READERS, opened
 from rgwot.video.probing import VideoError, is_stored, probe
 
 # decord reads these formats correctly; for others it returns wrong frames, or hangs at the end of a transport stream.
 _DECORD = {".avi", ".m4v", ".mkv", ".mov", ".mp4", ".webm"}
-_WORKER = Path(decode.__file__)
+_WORKER = Path(pixels.__file__)
 
 
 class FrameReader:
     """The frames of a video at given times: an iterator over batches and a context manager that is thread-safe.
 
     The frame at a time is the last one stamped at or before it. Time 0 is the first frame; rounded stamps are corrected
-    (`rgwot.video.decode.earliest`). A child process decodes the video; memory does not grow with its length.
+    (`rgwot.video.pixels.earliest`). A child process decodes the video; memory does not grow with its length.
 
     Yields ``(indices, frames)``: ``indices`` ``(b,)`` int64 into the requested times, in order and without gaps;
     ``frames`` ``(b, size, size, 3)`` uint8 RGB, upright, with the whole picture resized to a square. If the file ends
@@ -155,7 +155,7 @@ class FrameReader:
                     process.stdin.flush()
                 while True:
                     deadline = time.monotonic() + self._timeout_s
-                    kind, length = decode.HEADER.unpack(_received(process.stdout, decode.HEADER.size, deadline))
+                    kind, length = pixels.HEADER.unpack(_received(process.stdout, pixels.HEADER.size, deadline))
                     shape = (length, self._size, self._size, 3)
                     content = _received(process.stdout, math.prod(shape) if kind == b"F" else length, deadline)
                     if kind != b"F":
@@ -240,7 +240,7 @@ def cut(
     """
     count = 0
     with opened(str(source)) as container, av.open(str(output), "w") as target:
-        stream = decode.picture_track(container)
+        stream = pixels.picture_track(container)
         stream.thread_type = "AUTO"
         # Times count from the first frame, regardless of the file's clock.
         origin = next((frame.time for frame in container.decode(stream)), None) or 0.0
@@ -248,13 +248,14 @@ def cut(
         container.seek(int((origin + max(0.0, start_s - 1)) * av.time_base))
         frames = container.decode(stream)
         first = next(frames, None)
-        if first is None or first.time is None or first.time - origin > start_s:
+        # Against its stubs, PyAV has frames without a time.
+        if first is None or first.time is None or first.time - origin > start_s:  # type: ignore[redundant-expr]
             # Some containers seek to a later key frame than requested; then everything is read from the beginning.
             container.seek(0)
             frames, first = container.decode(stream), None
         stream_out: Any = None
         for frame in chain([] if first is None else [first], frames):
-            if frame.time is None or frame.time - origin < start_s:
+            if frame.time is None or frame.time - origin < start_s:  # type: ignore[redundant-expr]
                 continue
             if frame.time - origin >= end_s:
                 break
@@ -266,8 +267,8 @@ def cut(
                     "libx264", rate=fps or stream.average_rate or 25, options={"crf": str(quality)}
                 )
                 stream_out.height, stream_out.width, stream_out.pix_fmt = height, width, "yuv420p"
-            pixels = np.ascontiguousarray(upright[:height, :width])
-            target.mux(stream_out.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
+            picture = np.ascontiguousarray(upright[:height, :width])
+            target.mux(stream_out.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
             count += 1
         if stream_out is not None:
             target.mux(stream_out.encode())

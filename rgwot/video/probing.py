@@ -27,8 +27,8 @@ from av.video.stream import VideoStream
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import limit_memory
 from rgwot.timing import LATE_S, VideoInfo, parse_rate
-from rgwot.video import decode
-from rgwot.video.decode import IMAGES
+from rgwot.video import pixels
+from rgwot.video.pixels import IMAGES
 
 REMEDY = "re-encode it: ffmpeg -i IN -an -sn -dn -c:v libx264 -preset fast -crf 23 OUT.mp4"
 #: Two days; a damaged length could request any amount of memory.
@@ -36,7 +36,7 @@ LONGEST_S = 172_800
 _MICROSECONDS = 1_000_000
 # Decoding stamps should only grow; smaller steps back than this are merely imprecise.
 _STEP_BACK_S = 0.5
-# A container and its longest track may end so much apart.
+# Tolerated difference in seconds between the ends of a container and of its longest track.
 _END_S = 0.1
 _TICK_S = 1e-3
 #: Timeout in seconds for opening a file; long, because a file without a rate or length is read to its end.
@@ -95,12 +95,12 @@ def probe_here(path: Path, frames_fps: Fraction | None = None) -> VideoInfo:
     if is_stored(path):
         return _stored_facts(path, frames_fps)
     try:
-        with decode.opened(str(path)) as container:
-            return _facts(path, container, decode.picture_track(container))
+        with pixels.opened(str(path)) as container:
+            return _facts(path, container, pixels.picture_track(container))
     except VideoError:
         raise
     except FFmpegError as error:
-        raise VideoError(path, f"not a readable video ({decode.plain(error)}); {REMEDY}") from error
+        raise VideoError(path, f"not a readable video ({pixels.plain(error)}); {REMEDY}") from error
     # Some of FFmpeg's errors are also ValueErrors.
     except ValueError as error:
         raise VideoError(path, str(error)) from None
@@ -108,7 +108,7 @@ def probe_here(path: Path, frames_fps: Fraction | None = None) -> VideoInfo:
 
 def probe_command() -> None:
     """Read a path and a rate, which may be empty, from standard input; write the file's facts or fault as JSON."""
-    output = decode.own_output()
+    output = pixels.own_output()
     path, rate = json.load(sys.stdin)
     limit_memory(MEMORY)
     try:
@@ -139,9 +139,9 @@ def _facts(path: Path, container: InputContainer, stream: VideoStream) -> VideoI
         raise VideoError(path, f"states a length of {float(duration):.4g} s; expected at most {LONGEST_S} s; {REMEDY}")
     turned = round(frame.rotation / 90) % 2
     width, height = (frame.height, frame.width) if turned else (frame.width, frame.height)
-    start_s = _start(path, container, stream, decode.seconds_of(frame, decode.stamp_of(container)) or 0.0)
+    start_s = _start(path, container, stream, pixels.seconds_of(frame, pixels.stamp_of(container)) or 0.0)
     remarks = []
-    if told := decode.told_of_tracks(container, stream, width, height):
+    if told := pixels.told_of_tracks(container, stream, width, height):
         remarks.append(told)
     if (stream.frames or len(presented)) == 1 and container.streams.audio:
         remarks.append("one picture beside sound, as in a sound recording with a cover; leave the file out")
@@ -161,7 +161,7 @@ def _start(path: Path, container: InputContainer, stream: VideoStream, first_s: 
     """
     late = first_s - max(0, container.start_time or 0) / _MICROSECONDS
     if "mp4" in container.format.name and first_s >= LATE_S:
-        with decode.opened(str(path), {"ignore_editlist": "1"}) as unedited_container:
+        with pixels.opened(str(path), {"ignore_editlist": "1"}) as unedited_container:
             unedited = unedited_container.streams[stream.index]
             if first_s - float((unedited.start_time or 0) * (unedited.time_base or 0)) >= LATE_S:
                 late = first_s
@@ -187,9 +187,9 @@ def _rate(stream: VideoStream, presented: Sequence[int]) -> Fraction | None:
     return next((rate for rate in likely if rate and abs(rate - counted) <= allowed), counted)
 
 
-def _packets(container: InputContainer, stream: VideoStream) -> decode.Stored:
+def _packets(container: InputContainer, stream: VideoStream) -> pixels.PacketFacts:
     """Return the facts from the packets of a track if its container does not state the number of pictures."""
-    packets = decode.stored(container, stream)
+    packets = pixels.stored(container, stream)
     seconds = np.asarray(packets.decoded) * float(stream.time_base or 0)
     # Stamps that go back mean two recordings in one file; sorted by time stamps, these would be mixed.
     for place in np.flatnonzero(np.diff(seconds) < -_STEP_BACK_S)[:1]:
@@ -201,7 +201,7 @@ def _packets(container: InputContainer, stream: VideoStream) -> decode.Stored:
     return packets
 
 
-def _duration(container: InputContainer, stream: VideoStream, packets: decode.Stored | None) -> Fraction:
+def _duration(container: InputContainer, stream: VideoStream, packets: pixels.PacketFacts | None) -> Fraction:
     """Return the length of the picture track, not that of the container, which may include longer sound.
 
     What Matroska states may be the end on the file's clock. If that is later than all stamps, the first stamp is

@@ -39,7 +39,7 @@ class Answers:
         # The same of answers that could not be read during a run; they are wanted when it has ended.
         self._after_run: dict[tuple[str, str], bool] = {}
         self._at_work: tuple[str, str] | None = None
-        # Of the fields above, and of a computation: two at once would take twice as long, and share what is kept.
+        # Guards the fields above and the computation: two at once would take twice as long, and share the cache.
         self._changed, self._computing = threading.Condition(), threading.Lock()
         threading.Thread(target=self._work, daemon=True, name="answers").start()
 

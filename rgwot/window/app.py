@@ -1,4 +1,4 @@
-"""What the server answers: pages and files of the study, the state of its runs, and changes."""
+"""Responses of the server: pages and files of the study, the state of its runs, and changes."""
 
 from __future__ import annotations
 

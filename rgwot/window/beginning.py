@@ -1,4 +1,4 @@
-"""From a folder to a study: the folder may be a study, or hold videos, for which a study is then made beside it."""
+"""Open a folder: it may be a study, or hold videos, for which a study is then made beside it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.study.shipped import start_study
 
 CONFIG = "config.yaml"
-#: What the folder of a study of a folder of videos is called, after that folder.
+#: Suffix of the folder of a study, after the name of the folder of videos.
 SUFFIX = "_study"
 
 

@@ -14,11 +14,11 @@ from rgwot.features.store import open_store
 from rgwot.paths import RESULTS
 from rgwot.runtime.errors import RgwotError
 
-#: Channels that are chosen if nobody chooses, and most that a page may choose.
+#: Number of channels by default, and the largest number that a page may choose.
 FEW, MOST = 4, 12
 #: Most points of a channel, an hour at 25 Hz; longer ones are thinned evenly.
 POINTS = 90_000
-#: A value is given to this share of the range of its channel, which is less than a pixel.
+#: Values are rounded to this share of the range of their channel, less than a pixel.
 FINEST = 1 / 5000
 
 

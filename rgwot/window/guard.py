@@ -1,4 +1,4 @@
-"""Who may talk to the server: the browser that was given the address with the token, and none of its other pages.
+"""Access to the server: only for the browser that got the address with the token, and for none of its other pages.
 
 Any program and any web page on the machine can reach a port of 127.0.0.1. The token in the address is exchanged for a
 cookie that no script reads and no other site sends (HttpOnly, SameSite=Strict). Ports of one machine are one site for
@@ -169,7 +169,7 @@ class Guard:
 async def _body(receive: Receive, headers: Mapping[str, str]) -> bytes | None:
     """Return the body of a request, or None if it is too large; what is too large is not read to its end."""
     told = headers.get("content-length", "0")
-    # A number of thousands of digits would be an error of int.
+    # int raises an error for numbers of thousands of digits.
     if not told.isdecimal() or len(told) > len(str(MOST_BYTES)) or int(told) > MOST_BYTES:
         return None
     parts: list[bytes] = []

@@ -43,7 +43,7 @@ from rgwot.study.pages import names_file, page_runs
 from rgwot.study.study import Study, Task
 from rgwot.timing import predicted_labels
 
-#: Why it is not known yet how sure deviations are, which a second reading of the videos decides; it takes longer.
+#: The reason for deviations without a sureness: the second reading that decides it takes longer.
 BEING_CHECKED = (
     "Deviations are being checked: a second reading of all videos decides which of them hold. It "
     "is made with the files of the results, within minutes, and then shown here."
@@ -54,13 +54,13 @@ NOT_CHECKED = (
 )
 #: An answer changes little if it gives fewer than this share of all samples another label.
 LITTLE = 0.01
-#: So many answers in a row that change little make more of them unlikely to help.
+#: After this many successive answers with little change, more of them are unlikely to help.
 IN_A_ROW = 3
 
 
 @dataclass
-class Memory:
-    """What is kept of a task between two computations.
+class _Memory:
+    """The cache of a task between two computations.
 
     Attributes
     ----------
@@ -68,6 +68,8 @@ class Memory:
         Embeddings by method, with the time of their store.
     kept
         What labels do not change in decoding, by method.
+    asked
+        The same for suggested moments, by method and seed.
     named
         The names (T,) of the key steps of each video in the last answer.
     shares
@@ -80,6 +82,7 @@ class Memory:
 
     embedded: dict[str, tuple[int, EmbeddedTask]] = field(default_factory=dict)
     kept: dict[str, Kept] = field(default_factory=dict)
+    asked: dict[tuple[str, int], Kept] = field(default_factory=dict)
     named: dict[str, NDArray[np.str_]] = field(default_factory=dict)
     shares: list[float] = field(default_factory=list)
     result: str = ""
@@ -87,7 +90,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class _Labels:
     """The labels of a task as they are now: the table of annotations, and why annotated videos cannot be scored."""
 
     table: pd.DataFrame
@@ -100,7 +103,7 @@ class Learner:
     def __init__(self, dataset: str, task: str) -> None:
         self.dataset, self.task = dataset, task
         self.tree = Tree(Path(RESULTS), dataset, task)
-        self.memory = Memory()
+        self.memory = _Memory()
 
     def taught_run(self, study: Study) -> Run | None:
         """Return the result that labels teach, or None if there are none, or its embeddings are not there yet."""
@@ -125,7 +128,7 @@ class Learner:
         taught = Run(run.method, LABELLED, run.seed)
         embedded, kept = self._embedded(taught), self.memory.kept.setdefault(taught.method, Kept())
         with threadpool_limits(limits=1):
-            kept.views(frames_of(embedded.videos, embedded.features_fps))
+            kept.contexts(frames_of(embedded.videos, embedded.features_fps))
 
     def learned(self, study: Study) -> dict[str, Any] | None:
         """Return the answer from the labels as they are now; without labels, the result that needs none.
@@ -189,10 +192,11 @@ class Learner:
         left -= sum(int((labels >= 0).sum()) for labels in given.labels.values()) if given is not None else 0
         if left < 1:
             return []
-        moments = moments_of(embedded, given, K, run.seed, min(number, left))
+        kept = self.memory.asked.setdefault((run.method, run.seed), Kept())
+        moments = moments_of(embedded, given, K, run.seed, min(number, left), kept=kept)
         return [{"video": str(row["video"]), "time_s": float(row["time_s"])} for row in moments.to_dict("records")]
 
-    def _taught(self, study: Study, run: Run, labelled: Labelled) -> tuple[KeySteps, Given]:
+    def _taught(self, study: Study, run: Run, labelled: _Labels) -> tuple[KeySteps, Given]:
         given = given_of(self._embedded(run), labelled.table)
         return self._decoded(study, run, self._decoder(study, run), given), given
 
@@ -223,7 +227,7 @@ class Learner:
                 check=False,
             )
 
-    def _labels(self, study: Study) -> Labelled:
+    def _labels(self, study: Study) -> _Labels:
         entry = study.config.dataset(self.dataset)
         manifest = read_manifest(self.tree.at(paths.MANIFEST))
         root = study.config.root_of(self.dataset)
@@ -231,7 +235,7 @@ class Learner:
         with TemporaryDirectory() as folder:
             # Written and read as by the workflow, so that numbers and texts are the same.
             write_csv(table, Path(folder) / "annotations.csv")
-            return Labelled(read_annotations(Path(folder) / "annotations.csv", background=True), reasons)
+            return _Labels(read_annotations(Path(folder) / "annotations.csv", background=True), reasons)
 
     def _changes(self, embedded: EmbeddedTask, key_steps: KeySteps, given: Given) -> dict[str, Any]:
         """Return what differs from the last answer: spans of each video in milliseconds, and whether little changes."""
@@ -265,14 +269,14 @@ class Learner:
         """Return whether the last answers have changed little."""
         return len(self.memory.shares) == IN_A_ROW and max(self.memory.shares) < LITTLE
 
-    def _shown(self, study: Study, run: Run, key_steps: KeySteps, labelled: Labelled, pending: str) -> dict[str, Any]:
+    def _shown(self, study: Study, run: Run, key_steps: KeySteps, labelled: _Labels, pending: str) -> dict[str, Any]:
         """Return key steps as a page shows them, with a sentence on why deviations are not decided yet."""
         with TemporaryDirectory() as folder:
             tree = Tree(Path(folder), self.dataset, self.task)
             write_keysteps(tree.keysteps(run), key_steps)
             return self._read(study, run, tree, labelled, pending)
 
-    def _read(self, study: Study, run: Run, tree: Tree, labelled: Labelled, pending: str = "") -> dict[str, Any]:
+    def _read(self, study: Study, run: Run, tree: Tree, labelled: _Labels, pending: str = "") -> dict[str, Any]:
         """Return a result in a tree as a page shows it: its facts, segments and procedure, and the annotations."""
         manifest = read_manifest(self.tree.at(paths.MANIFEST))
         used = manifest["status"] != "skipped"

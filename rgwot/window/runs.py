@@ -66,7 +66,7 @@ class Runs:
         self._thread.start()
 
     def want(self, quiet_s: float = 0.0) -> None:
-        """Ask for a run, as soon as nobody has asked for ``quiet_s`` seconds and none is at work."""
+        """Request a run, which begins when no other request came for ``quiet_s`` seconds and no run is at work."""
         with self._lock:
             self._wish = _Wish(time.monotonic() + quiet_s)
             self._cancelled = False
@@ -91,11 +91,11 @@ class Runs:
         self._thread.join(PATIENCE_S + 5)
 
     def state(self) -> dict[str, Any]:
-        """Return what a page shows.
+        """Return the state of the runs, as a page shows it.
 
-        ``at_work`` and ``waiting`` tell of runs, ``locked`` of a run of somebody else; ``done`` of ``steps``, and
-        ``progress``, a line for each video or training with its seconds left; ``fault`` is the one line of a run that
-        failed, ``log`` the file of its messages.
+        ``at_work`` and ``waiting`` say whether a run is at work or will begin, ``locked`` whether somebody else's run
+        is. ``done`` of ``steps`` jobs are finished; ``progress`` has a line for each video or training with its
+        seconds left. ``fault`` is the line of a failed run, ``log`` the file of its messages.
         """
         with self._lock:
             at_work, waiting, fault, cancelled = (

@@ -1,4 +1,4 @@
-"""Files that people change in the window: saved at once, where the commands expect them, and never those of others.
+"""Saving of files that people change in the window: at once, where the commands expect them, never over others' files.
 
 A file may be replaced if this server wrote it, or if the page that sends the new one was made from it: then the page
 gives the digest of what it read. Everything else is somebody else's work. Every file is checked by the reader of the
@@ -81,7 +81,7 @@ class Saving:
             self._own = {}
 
     def base(self, target: Target, page_ns: int) -> str:
-        """Return the digest with which a page, made at ``page_ns``, may replace a file; empty if there is none.
+        """Return the digest of a file that a page made at ``page_ns`` may replace; empty if there is no file.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class Saving:
                 with replacing(target.path) as temporary:
                     temporary.write_bytes(content)
                     target.check(temporary)
-                    # Once more, because reading takes a moment, in which somebody else may have written.
+                    # Check once more, because somebody else may have written the file while it was read.
                     self._check(target, base)
                     digest = hashlib.sha256(content).hexdigest()
                     self._note(target.path, digest)

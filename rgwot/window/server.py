@@ -19,7 +19,7 @@ from rgwot.window.beginning import study_or_proposal
 from rgwot.window.guard import Guard, Keys
 from rgwot.window.session import ALONE_S, Session
 
-#: Connections at a time, of which a browser has six for a window; more are answered that the server is busy.
+#: Largest number of connections, of which a browser has six per window; further ones are told that the server is busy.
 MOST_CONNECTIONS = 64
 #: Ports that are tried, one after the other, if none is given.
 PORTS = range(8765, 8785)
@@ -105,7 +105,7 @@ def _listen(host: str, port: int | None) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for number in ports:
         listening = socket.socket(family, socket.SOCK_STREAM)
-        # So that the port can be used again at once after a server has ended.
+        # Allows using the port again immediately after a server has ended.
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, number))

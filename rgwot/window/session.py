@@ -1,4 +1,4 @@
-"""What the server knows: the study in the current folder, its runs, what is saved and learned, and the open windows."""
+"""State of the server: the study in the current folder, its runs, saved and learned files, and the open windows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rgwot.window.study_files import CONFIG, entries_of, save_another_seed, save
 
 Answer = TypeVar("Answer")
 
-#: Seconds after which a silent window is taken for closed; browsers let hidden pages speak once a minute.
+#: Seconds after which a silent window counts as closed; browsers let hidden pages send once a minute.
 SILENT_S = 150.0
 #: Seconds for which the server goes on without a window: time to open another one.
 ALONE_S = 30.0

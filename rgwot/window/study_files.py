@@ -25,7 +25,7 @@ from rgwot.study.study import Study, Task
 from rgwot.window.saving import Target
 
 CONFIG = Path("config.yaml")
-#: The columns of the annotations that a page writes; a file with others may have more than a page shows.
+#: The columns of annotations that a page writes; a file with other columns may have content that no page shows.
 HEADER = "start_s,end_s,label"
 
 
@@ -68,7 +68,7 @@ def _annotation(study: Study, dataset: str, entry: VideoEntry) -> Target:
 
 
 def _taken(path: Path) -> str:
-    """Return why an annotation is not one that a page wrote, or an empty text."""
+    """Return the reason why a page did not write this annotation, or an empty text if it may have."""
     if not path.exists():
         return ""
     if path.suffix.lower() != ".csv":

@@ -22,7 +22,7 @@ _CODECS = ("h264", "vp8", "vp9", "av1")
 _PIXELS = ("yuv420p", "yuvj420p")
 #: Longer side of a proxy in pixels.
 SIDE = 640
-#: Encoders and their options, the first that is there is used.
+#: Encoders and their options; the first available one is used.
 _ENCODERS = {
     "libx264": {"preset": "veryfast", "crf": "27", "g": "30"},
     "libvpx-vp9": {"deadline": "realtime", "cpu-used": "8", "crf": "36", "b": "0", "g": "30"},
@@ -36,15 +36,15 @@ PLAYS, PLAYS_NOT = 0, 3
 
 def plays(video: Path) -> bool:
     """Return whether browsers play a video as it is."""
-    from rgwot.video import decode
+    from rgwot.video import pixels
 
     if video.suffix.lower() not in _SUFFIXES:
         return False
-    with decode.opened(str(video)) as container:
+    with pixels.opened(str(video)) as container:
         # A browser may show another track than the one from which features are read.
-        if len(decode.picture_tracks(container)) > 1:
+        if len(pixels.picture_tracks(container)) > 1:
             return False
-        stream = decode.picture_track(container)
+        stream = pixels.picture_track(container)
         return stream.codec_context.name in _CODECS and stream.codec_context.pix_fmt in _PIXELS
 
 
@@ -60,7 +60,7 @@ class _Sound:
         self._resampler = av.AudioResampler("fltp", "stereo", _SAMPLES, frame_size=1024)
 
     def add(self, frame: AudioFrame | None) -> list[Packet[AudioStream]]:
-        """Return what is encoded with one more frame; None is the end. What lies before the pictures is left out."""
+        """Encode one more frame, or None for the end; return packets. Sound before the first picture is left out."""
         if frame is not None:
             if frame.pts is None or frame.time_base is None:
                 return []
@@ -77,7 +77,7 @@ class _Sound:
 
 
 def transcode(video: Path, output: Path) -> None:
-    """Write a proxy of a video: its first frame is at 0, and all others, and the sound, as long after it as there.
+    """Write a proxy of a video, whose first frame is at 0; all other times, and the sound, are shifted with it.
 
     Sound that cannot be decoded is left out.
     """
@@ -86,11 +86,16 @@ def transcode(video: Path, output: Path) -> None:
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
-    from rgwot.video import decode
+    from rgwot.video import pixels
 
-    with decode.opened(str(video)) as source, av.open(str(output), "w", format="mp4") as target:
-        track = decode.picture_track(source)
-        heard = [stream for stream in source.streams.audio if stream.codec_context is not None][:1]
+    with pixels.opened(str(video)) as source, av.open(str(output), "w", format="mp4") as target:
+        track = pixels.picture_track(source)
+        # Against its stubs, PyAV returns no codec context for a stream without a decoder.
+        heard = [
+            stream
+            for stream in source.streams.audio
+            if stream.codec_context is not None  # type: ignore[redundant-expr]
+        ][:1]
         made: VideoStream | None = None
         sound: _Sound | None = None
         # Sound may come before the first frame, by which its time is known.
@@ -131,7 +136,7 @@ def transcode(video: Path, output: Path) -> None:
                             target.mux(sound.add(one))
                 shown = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture, dtype=np.uint8), format="rgb24")
                 shown = shown.reformat(made.width, made.height, "yuv420p")
-                # Encoders want times that grow.
+                # Encoders require increasing times.
                 last = max(last + 1, round((seconds - first) * _TICKS))
                 shown.pts, shown.time_base = last, Fraction(1, _TICKS)
                 target.mux(made.encode(shown))

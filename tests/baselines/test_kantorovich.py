@@ -131,7 +131,7 @@ def test_marginals_at_the_size_of_training(scale: float, phi: float) -> None:
 
 
 def test_transported_cost_at_the_size_of_training() -> None:
-    """As the public code of VAVA has it: 20 passes, then the columns and the rows once more, and no logarithms."""
+    """The algorithm of VAVA's public code: 20 passes, one more over columns and rows, no logarithms."""
     x, y = embeddings(5, 1, 32, 32, 128, 0.3)
     one = plain(x[0].numpy(), y[0].numpy(), 0.9, "gaussian", 0.5, 64.0, 0.1 * 32 * 32 / 4)
     row = np.full(33, 1 / 33)

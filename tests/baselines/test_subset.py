@@ -71,17 +71,17 @@ def test_with_as_many_centres_as_key_steps_it_is_k_means(centres: int | None) ->
 def test_the_original_configuration() -> None:
     frames = walk(200)
     block = settings(centres=30, restarts=6)
-    made = decode_by("subset", frames, 15, block, np.random.default_rng(2))
+    decoded = decode_by("subset", frames, 15, block, np.random.default_rng(2))
     centres = kmeans(frames.x, 30, np.random.default_rng(2), restarts=6).centres
     distances = np.linalg.norm(frames.x[:, None] - centres[None], axis=2)
     chosen = sorted(select(-distances.T, 15))
-    np.testing.assert_array_equal(made.labels, distances[:, chosen].argmin(axis=1))
-    assert set(made.labels) == set(range(15))
-    facts = made.facts["subset"]
+    np.testing.assert_array_equal(decoded.labels, distances[:, chosen].argmin(axis=1))
+    assert set(decoded.labels) == set(range(15))
+    facts = decoded.facts["subset"]
     assert (facts.centres, facts.representatives) == (30, 15)
     assert facts.mean_distance == pytest.approx(distances[:, chosen].min(axis=1).mean())
-    # Chosen among 30, they are not the 15 means.
-    assert not np.array_equal(made.labels, decode_by("kmeans", frames, 15, {}, np.random.default_rng(2)).labels)
+    # The centres are selected from 30 candidates, so they differ from the 15 means.
+    assert not np.array_equal(decoded.labels, decode_by("kmeans", frames, 15, {}, np.random.default_rng(2)).labels)
 
 
 def test_fewer_centres_than_key_steps_are_refused() -> None:
@@ -91,7 +91,7 @@ def test_fewer_centres_than_key_steps_are_refused() -> None:
 
 def test_few_samples() -> None:
     two = Frames(np.repeat(np.eye(2), 4, axis=0), (8,), 2.0)
-    made = decode_by("subset", two, 7, {}, np.random.default_rng(0))
-    assert made.facts["subset"].representatives == 2
-    assert len(set(made.labels[:4])) == len(set(made.labels[4:])) == 1
-    assert made.labels[0] != made.labels[4]
+    decoded = decode_by("subset", two, 7, {}, np.random.default_rng(0))
+    assert decoded.facts["subset"].representatives == 2
+    assert len(set(decoded.labels[:4])) == len(set(decoded.labels[4:])) == 1
+    assert decoded.labels[0] != decoded.labels[4]

@@ -97,7 +97,7 @@ def test_norms_added_entry_by_entry_worked_out_by_hand() -> None:
     assert elementwise_distance(u, v)[0].tolist() == expected
     assert elementwise_distance(u / 2, 3 * v)[0, 1].tolist() == [0.25 + 9, 1 + 9 - 6, 0.25 + 81 + 18]
     short, long = torch.tensor([[[0.5], [3.0]]]), torch.tensor([[[2.0], [1.0]]])
-    # 0.25 + 4 - 12 is below 0, and so counts as 0.
+    # 0.25 + 4 - 12 is negative, so it is clipped to 0.
     assert elementwise_distance(short, long)[0].tolist() == [[0.25 + 4 - 2, 9 + 1 - 1], [0, 9 + 1 - 6]]
 
 
@@ -112,7 +112,7 @@ def test_two_frames_with_norms_added_entry_by_entry_worked_out_by_hand() -> None
     for neighbour in (first, second):
         to_first, to_second = max(0, on_first - 0), max(0, on_second - 2 * neighbour)
         chances.append(1 / (1 + math.exp(to_second - to_first)))
-    # Half a video apart: the way back lands on the second frame with chance 1 - q.
+    # The frames are half a video apart: the way back lands on the second frame with probability 1 - q.
     expected = 0.0
     for time, q in zip((0.25, 0.75), (1 - chance for chance in chances), strict=True):
         mean = 0.25 * q + 0.75 * (1 - q)
@@ -122,12 +122,12 @@ def test_two_frames_with_norms_added_entry_by_entry_worked_out_by_hand() -> None
     released = Tcc(tau=1.0, lambda_v=0.0, distance="elementwise")
     neighbours = tcc.matches(x, y, released) @ y
     torch.testing.assert_close(neighbours[0, :, 0], torch.tensor([first, second], dtype=torch.float64))
-    found = tcc.cycle_error(neighbours, x, times, released).mean()
-    assert found.item() == pytest.approx(expected, rel=1e-12)
+    actual = tcc.cycle_error(neighbours, x, times, released).mean()
+    assert actual.item() == pytest.approx(expected, rel=1e-12)
 
 
 def entry_by_entry(u: Tensor, v: Tensor, tau: float) -> Tensor:
-    """Shares of the frames of v for each of u, one pair, one entry at a time."""
+    """Compute the softmax weights of the frames of v for each frame of u, for one pair, entry by entry."""
     n, dim = u.shape
     logits = torch.empty(n, n, dtype=u.dtype)
     for i in range(n):

@@ -87,12 +87,12 @@ def test_whole_loss_by_plain_loops(weighted: bool) -> None:
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_gradient_of_vava_and_opel(weighted: bool) -> None:
-    """With respect to the embeddings, the matching being a constant by definition."""
+    """The gradient is taken with respect to the embeddings; the matching is a constant by definition."""
     x, y = pair(3, batch=2, n=5, m=4, d=3)
     match = kantorovich_match(x, y, torch.tensor([0.9, 0.5]))
 
     def loss(x: Tensor, y: Tensor) -> Tensor:
-        # Weighed up so that a wrong gradient of the small terms shows.
+        # Small terms get large weights, so that a wrong gradient of theirs is noticed.
         return vava_loss(x, y, match, window=1, weighted_negatives=weighted, lambda_c=0.5)
 
     assert torch.autograd.gradcheck(loss, (x.requires_grad_(), y.requires_grad_()))
@@ -132,7 +132,7 @@ def test_families_differ_as_described() -> None:
 
 @pytest.mark.parametrize("name", ["vava", "opel"])
 def test_the_plan_is_a_constant_of_the_loss(name: str) -> None:
-    """The gradient of the whole is that with the matching of the detached embeddings."""
+    """The gradient of the whole loss equals that with the matching of the detached embeddings."""
     batch = batch_of(10)
     batch.x.requires_grad_()
     (whole,) = torch.autograd.grad(of_family(name, batch, **{"loss.lambda_c": 0.5}).sum(), batch.x)

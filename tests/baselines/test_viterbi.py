@@ -15,7 +15,7 @@ from rgwot.keysteps.kmeans import kmeans
 
 
 def paths(T: int, K: int) -> list[tuple[int, ...]]:
-    """All paths that go on and never back: through every cluster where the samples are enough, else any."""
+    """Return all monotone paths; they visit every cluster if there are enough samples."""
     forward = [p for p in itertools.product(range(K), repeat=T) if all(b >= a for a, b in itertools.pairwise(p))]
     whole = [p for p in forward if p[0] == 0 and p[-1] == K - 1 and all(b - a <= 1 for a, b in itertools.pairwise(p))]
     return whole if T >= K else forward
@@ -44,17 +44,17 @@ def test_gaussians_by_time_with_a_ridge() -> None:
     labels = np.repeat([2, 0, 5], [30, 40, 1])
     x = rng.normal(size=(71, 3)) @ rng.normal(size=(3, 3))
     times = np.repeat([0.5, 0.1, 0.9], [30, 40, 1])
-    found = ordered_gaussians(x, labels, times)
-    np.testing.assert_allclose(found.times, [0.1, 0.5, 0.9])
+    gaussians = ordered_gaussians(x, labels, times)
+    np.testing.assert_allclose(gaussians.times, [0.1, 0.5, 0.9])
     for k, label in enumerate((0, 2, 5)):
         own = x[labels == label]
         covariance = np.cov(own.T, bias=True) if len(own) > 1 else np.zeros((3, 3))
         expected = multivariate_normal(own.mean(axis=0), covariance + RIDGE * np.eye(3)).logpdf(x)
-        np.testing.assert_allclose(found.log_likelihoods(x)[:, k], expected, rtol=1e-8)
+        np.testing.assert_allclose(gaussians.log_likelihoods(x)[:, k], expected, rtol=1e-8)
 
 
 def task(noise: float = 0.2) -> tuple[Frames, np.ndarray]:
-    """Three videos that go through the places 3, 1, 0, 2 in this order, each at its own pace."""
+    """Three videos that visit the places 3, 1, 0, 2 in this order, each at its own pace."""
     runs = ([9, 6, 12, 8], [5, 14, 7, 10], [8, 8, 8, 8])
     truth = np.concatenate([np.repeat([3, 1, 0, 2], lengths) for lengths in runs])
     x = np.eye(5)[truth] + noise * np.random.default_rng(0).normal(size=(len(truth), 5))
@@ -66,12 +66,12 @@ def task(noise: float = 0.2) -> tuple[Frames, np.ndarray]:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_common_order_is_found_and_clusters_are_numbered_by_it(seed: int) -> None:
     frames, expected = task()
-    made = decode_by("viterbi", frames, 4, {}, np.random.default_rng(seed))
-    np.testing.assert_array_equal(made.labels, expected)
-    assert made.facts["viterbi"].clusters == 4
-    assert np.all(np.diff(made.facts["viterbi"].mean_times) > 0)
-    # A new video goes the same way, though its first sample looks like the last place.
-    predict = predict_by("viterbi", made, 4, {})
+    decoded = decode_by("viterbi", frames, 4, {}, np.random.default_rng(seed))
+    np.testing.assert_array_equal(decoded.labels, expected)
+    assert decoded.facts["viterbi"].clusters == 4
+    assert np.all(np.diff(decoded.facts["viterbi"].mean_times) > 0)
+    # A new video visits the places in the same order, although its first sample looks like the last place.
+    predict = predict_by("viterbi", decoded, 4, {})
     new = np.eye(5)[[2, 3, 3, 1, 1, 0, 2, 2]]
     np.testing.assert_array_equal(predict(Frames(new, (8,), 2.0)).labels, [0, 0, 0, 1, 1, 2, 3, 3])
 
@@ -81,7 +81,7 @@ def test_samples_unlikely_under_every_cluster_are_background_and_the_path_passes
     frames, _ = task(noise=0.3)
     x = frames.x
     chosen = {"viterbi.background": 80.0, "viterbi.stride": stride}
-    made = decode_by("viterbi", frames, 4, chosen, np.random.default_rng(0))
+    decoded = decode_by("viterbi", frames, 4, chosen, np.random.default_rng(0))
 
     starts = np.cumsum((0, *frames.lengths))
     seen = np.concatenate([np.arange(a, b, stride) for a, b in itertools.pairwise(starts)])
@@ -91,11 +91,11 @@ def test_samples_unlikely_under_every_cluster_are_background_and_the_path_passes
     expected = np.full(len(x), NO_CLUSTER)
     for rows in np.split(np.arange(len(x)), np.cumsum(frames.lengths)[:-1]):
         expected[rows[~below[rows]]] = ordered_path(L[rows[~below[rows]]])
-    np.testing.assert_array_equal(made.labels, expected)
+    np.testing.assert_array_equal(decoded.labels, expected)
     assert 0.05 < below.mean() < 0.5
-    predict = predict_by("viterbi", made, 4, chosen)
-    np.testing.assert_array_equal(predict(frames).labels, made.labels)
-    # The limits are those of the training samples: a video of nothing but strangers is background as a whole.
+    predict = predict_by("viterbi", decoded, 4, chosen)
+    np.testing.assert_array_equal(predict(frames).labels, decoded.labels)
+    # The limits come from the training samples, so a video whose samples all lie beyond them is entirely background.
     np.testing.assert_array_equal(predict(Frames(np.full((6, 5), 9.0), (6,), 2.0)).labels, NO_CLUSTER)
 
 

@@ -22,17 +22,17 @@ def test_tasks_weigh_the_same_however_many_seeds_they_have():
 
 
 def test_ratio_is_one_of_means_and_not_a_mean_of_ratios():
-    found = compare([[0.8], [0.2]], [[0.4], [0.4]])
-    assert found.value == pytest.approx(1.25)
+    comparison = compare([[0.8], [0.2]], [[0.4], [0.4]])
+    assert comparison.value == pytest.approx(1.25)
     # Two tasks: one drawn twice (a ratio of 2 or 1/2) in half of the draws.
-    assert (found.low, found.high) == pytest.approx((0.5, 2.0))
+    assert (comparison.low, comparison.high) == pytest.approx((0.5, 2.0))
 
 
 def test_tasks_are_paired():
     # Tasks differ by a factor of nine; the second method has two thirds everywhere, in every draw.
     hard_and_easy = [np.array([0.1]), np.array([0.9]), np.array([0.5])]
-    found = compare(hard_and_easy, [2 / 3 * of_task for of_task in hard_and_easy])
-    assert found == pytest.approx((1.5, 1.5, 1.5))
+    comparison = compare(hard_and_easy, [2 / 3 * of_task for of_task in hard_and_easy])
+    assert comparison == pytest.approx((1.5, 1.5, 1.5))
 
 
 def test_seeds_are_paired_where_there_are_as_many_and_not_where_there_are_not():
@@ -59,12 +59,12 @@ def test_interval_covers_the_truth_about_as_often_as_it_says(difference, truth):
     covered = 0
     trials = 200
     for _ in range(trials):
-        # 20 tasks of their own difficulty around 0.4; the first method is 0.12 better in the mean, 3 seeds each.
+        # 20 tasks of different difficulty around 0.4, with 3 seeds; the first method is better by 0.12 on average.
         difficulty = rng.normal(0.4, 0.1, 20)
         second = difficulty[:, None] + rng.normal(0, 0.03, (20, 3))
         first = difficulty[:, None] + rng.normal(0.12, 0.08, 20)[:, None] + rng.normal(0, 0.03, (20, 3))
-        found = compare(first, second, difference=difference, draws=400)
-        covered += found.low <= truth <= found.high
+        comparison = compare(first, second, difference=difference, draws=400)
+        covered += comparison.low <= truth <= comparison.high
     # 95 % is what percentile intervals reach with many tasks; with 20 they reach a little less.
     assert 0.88 * trials <= covered <= 0.99 * trials
 
@@ -99,8 +99,8 @@ def test_a_claim_of_several_pairs_needs_all_of_them_and_falls_with_one() -> None
     values = {name: scores(mean, seed=at) for at, (name, mean) in enumerate(zip("abc", (0.5, 0.4, 0.3), strict=True))}
     chain = judge(values, [("a", "b"), ("b", "c")])
     assert chain.verdict == HOLDS
-    one = judge(values, [("a", "c"), ("b", "a")])
-    assert (one.verdict, one.of, one.over) == (FAILS, "b", "a")
+    verdict = judge(values, [("a", "c"), ("b", "a")])
+    assert (verdict.verdict, verdict.of, verdict.over) == (FAILS, "b", "a")
     # Intervals of several comparisons are wider, so that together they miss as rarely as one.
     alone, among = judge(values, [("a", "b")]), judge(values, [("a", "b"), ("a", "c"), ("b", "c")])
     same = judge(values, [("a", "b"), ("a", "b")])
@@ -116,15 +116,15 @@ def test_as_good_as_has_a_margin() -> None:
 
 def test_where_nothing_differs_nothing_is_told() -> None:
     values = {"with": scores(0.5), "without": scores(0.5)}
-    found = judge(values, [("with", "without")])
-    assert (found.effect, found.low, found.high, found.verdict) == (0, 0, 0, UNKNOWN)
+    verdict = judge(values, [("with", "without")])
+    assert (verdict.effect, verdict.low, verdict.high, verdict.verdict) == (0, 0, 0, UNKNOWN)
 
 
 def test_ratio_is_that_of_the_means() -> None:
     values = {"fast": [[10.0]] * 4, "slow": [[11.0]] * 4}
-    found = judge(values, [("fast", "slow")], margin=0.1, ratio=True)
-    assert found.effect == pytest.approx(10 / 11 - 1)
-    assert found.verdict == HOLDS
+    verdict = judge(values, [("fast", "slow")], margin=0.1, ratio=True)
+    assert verdict.effect == pytest.approx(10 / 11 - 1)
+    assert verdict.verdict == HOLDS
 
 
 def test_two_tasks_say_nothing() -> None:

@@ -36,7 +36,7 @@ def test_seams_are_blended_and_nothing_else_changes() -> None:
     x, y = cut(X, Y, (10, 18), (0, 10), (18, len(Y)))
     assert y.tolist() == [*Y[10:18], *Y[:10], *Y[18:]]
     assert x[:5, 0].tolist() == list(range(10, 15))
-    # Three samples on either side of the seam are on one line.
+    # Three samples on each side of the cut lie on a line.
     assert np.allclose(np.diff(x[5:11, 0], n=2), 0, atol=1e-5)
     assert x[11:15, 0].tolist() == list(range(3, 7))
 

@@ -45,14 +45,14 @@ def scores(folder: Path) -> list[Path]:
 
 def test_a_claim_is_judged_under_every_protocol_and_on_every_group(tmp_path: Path) -> None:
     values = read_scores(scores(tmp_path))
-    found = verdicts(ABOVE, values).set_index(["tasks", "protocol"])
-    assert found.loc[("only d", "macro_task"), "verdict"] == "holds"
-    assert found.loc[("only d", "macro_task"), "effect"] == pytest.approx(0.21, abs=1e-6)
-    assert found.loc[("all", "macro_task"), "verdict"] == "cannot tell"
-    assert found.loc[("all", "micro_video"), "verdict"] == "does not hold"
-    assert (found["low"] <= found["effect"]).all()
-    assert (found["effect"] <= found["high"]).all()
-    assert found.loc[("all", "macro_task"), ["n_tasks", "n_runs"]].tolist() == [6, 18]
+    table = verdicts(ABOVE, values).set_index(["tasks", "protocol"])
+    assert table.loc[("only d", "macro_task"), "verdict"] == "holds"
+    assert table.loc[("only d", "macro_task"), "effect"] == pytest.approx(0.21, abs=1e-6)
+    assert table.loc[("all", "macro_task"), "verdict"] == "cannot tell"
+    assert table.loc[("all", "micro_video"), "verdict"] == "does not hold"
+    assert (table["low"] <= table["effect"]).all()
+    assert (table["effect"] <= table["high"]).all()
+    assert table.loc[("all", "macro_task"), ["n_tasks", "n_runs"]].tolist() == [6, 18]
     collapse = verdicts(COLLAPSE, values)
     assert collapse[["effect", "low", "high"]].drop_duplicates().to_numpy().tolist() == [[1, 1, 1]]
     assert set(collapse["verdict"]) == {"holds"}

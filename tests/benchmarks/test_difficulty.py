@@ -130,12 +130,12 @@ def task(tmp_path):
 
 
 def test_planted_steps_are_seen_by_both_probes(task):
-    found = measure(task / "features/index.csv", task / "manifest.csv", task / "annotations.csv", STEPS + 1)
-    assert found["probe_accuracy"] == 1.0
-    assert found["kmeans_f1"] == 1.0
+    statistics = measure(task / "features/index.csv", task / "manifest.csv", task / "annotations.csv", STEPS + 1)
+    assert statistics["probe_accuracy"] == 1.0
+    assert statistics["kmeans_f1"] == 1.0
     # 4 of 12 foreground frames a video belong to each step: labels were cut at the sampled times.
-    assert found["largest_step_share"] == pytest.approx(1 / 3)
-    assert (found["n_videos"], found["n_frames"]) == (3, 3 * FRAMES)
+    assert statistics["largest_step_share"] == pytest.approx(1 / 3)
+    assert (statistics["n_videos"], statistics["n_frames"]) == (3, 3 * FRAMES)
 
 
 def test_a_task_without_key_steps_is_one_line(task):

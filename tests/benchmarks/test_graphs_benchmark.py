@@ -24,7 +24,7 @@ def scores():
 
 
 @pytest.fixture(scope="module")
-def told():
+def evidence():
     return graphs.deviation_scores(NAMES).set_index(["learner", "what"])["f1"]
 
 
@@ -73,7 +73,7 @@ def test_random_procedures_hold_where_nobody_errs_and_break_where_people_do():
         assert not np.diagonal(planted.needs).any()
         needs = planted.needs[np.ix_(counted.steps - 1, counted.steps - 1)]
         broken += (needs & counted.earlier.transpose(0, 2, 1)).any(axis=(1, 2)).sum()
-    # About half of 180, less where there is hardly a need to break.
+    # About half of 180; fewer where a graph has hardly any need to violate.
     assert 60 <= broken <= 110
 
 
@@ -85,12 +85,12 @@ def test_where_half_of_the_videos_err_the_robust_learner_is_ahead_of_precedence(
     assert set(limits["n_videos"]) == {12}
 
 
-def test_deviations_without_labels(told):
-    assert told["robust", "steps"] >= 0.70
-    assert told["robust", "recordings"] >= 0.80
-    assert told["robust", "missing"] >= 0.97
-    assert told["true graph", "steps"] == pytest.approx(0.885, abs=5e-4)
-    assert told["true graph", "recordings"] == pytest.approx(0.867, abs=5e-4)
+def test_deviations_without_labels(evidence):
+    assert evidence["robust", "steps"] >= 0.70
+    assert evidence["robust", "recordings"] >= 0.80
+    assert evidence["robust", "missing"] >= 0.97
+    assert evidence["true graph", "steps"] == pytest.approx(0.885, abs=5e-4)
+    assert evidence["true graph", "recordings"] == pytest.approx(0.867, abs=5e-4)
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -115,14 +115,14 @@ def test_the_record_and_the_page_are_of_this_revision(scores):
 
 
 def test_orders_and_scores_of_an_answer_by_hand():
-    # Found key steps 8 and 9 are the annotated 1 and 2; 7 is nobody's.
+    # Found key steps 8 and 9 are the annotated 1 and 2; 7 matches none.
     events = (Event(7, 0, 1), Event(8, 1, 2), Event(9, 2, 3))
     recordings = [Recording(name, events, 3.0) for name in "abc"]
     orders = {name: [1, 2] for name in "abc"}
     truth = {("START", 1), (1, 2), (2, "END")}
     singles = {"a": [8, 9], "b": [9, 8], "c": [8]}
-    found = graphs._scored(recordings, {8: 1, 9: 2}, truth, orders, singles)
-    assert found == {
+    actual = graphs._scored(recordings, {8: 1, 9: 2}, truth, orders, singles)
+    assert actual == {
         "f1": 1.0,
         "f1_precedence": 1.0,
         "f1_chain": 1.0,

@@ -12,25 +12,25 @@ from rgwot.synthetic.timelines import FPS
 
 
 def test_human_clips_have_the_published_statistics():
-    found = []
+    actual = []
     for recipe in recipes():
         clips = read_recipe(recipe)
         settings = clips_of(len(clips), 40.0, 90.0)
-        found.append(measured(from_human(7, settings, np.random.default_rng(0), clips, "plain"), 7))
-    assert len(found) == 24
-    assert np.mean(found, axis=0) == pytest.approx([0.50, 0.03, 0.03, 0.13], abs=0.006)
+        actual.append(measured(from_human(7, settings, np.random.default_rng(0), clips, "plain"), 7))
+    assert len(actual) == 24
+    assert np.mean(actual, axis=0) == pytest.approx([0.50, 0.03, 0.03, 0.13], abs=0.006)
 
 
 def test_human_clips_at_egoprocel_levels():
-    found = []
+    actual = []
     for recipe in recipes():
         clips = read_recipe(recipe)
         timelines = from_human(7, clips_of(len(clips), 40.0, 90.0), np.random.default_rng(recipe), clips, "published")
         assert_sound(timelines, 7)
-        found.append(measured(timelines, 7))
+        actual.append(measured(timelines, 7))
         share = step_seconds(timelines, 7)
         assert (share / share.sum()).max() < 0.25
-    assert np.mean(found, axis=0) == pytest.approx([0.38, 0.12, 0.49, 0.13], abs=0.01)
+    assert np.mean(actual, axis=0) == pytest.approx([0.38, 0.12, 0.49, 0.13], abs=0.01)
 
 
 def test_human_order_is_kept_and_lengths_are_mapped():

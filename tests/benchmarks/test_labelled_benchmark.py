@@ -54,7 +54,7 @@ def test_draws_repeat_and_tasks_have_the_numbers_that_leave_enough_to_score(seen
 
 
 def test_labels_of_given_videos_are_not_scored(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A method that only repeats what it is given has nothing right."""
+    """A method that only repeats its labels gets nothing right."""
     monkeypatch.setitem(TAUGHT, CLASSIFIER, lambda seen, given, videos, draw: np.where(given == UNKNOWN, -1, given))
     assert measure(seen, CLASSIFIER, 3, 0)["f1"] == 0
     monkeypatch.setitem(UNTAUGHT, "RGWOT+", lambda seen, seed: np.concatenate(seen.task.labels) % 3)
@@ -63,8 +63,8 @@ def test_labels_of_given_videos_are_not_scored(seen: Seen, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("method", [name for name in TAUGHT if "HMM" not in name and "DTW" not in name])
 def test_two_videos_teach_an_easy_task(seen: Seen, method: str) -> None:
-    found = measure(seen, method, 2, 0)
-    assert found["f1"] > 85
+    statistics = measure(seen, method, 2, 0)
+    assert statistics["f1"] > 85
 
 
 @pytest.mark.parametrize("method", [name for name in TAUGHT if "HMM" in name or "DTW" in name])

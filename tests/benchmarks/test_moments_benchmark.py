@@ -46,7 +46,7 @@ def test_moments_are_drawn_once_each_and_repeat_with_the_run(seen: Seen) -> None
         chosen = WAYS[way](seen, 40, 1)
         assert len(set(chosen)) == 40
         assert chosen == WAYS[way](seen, 40, 1) != WAYS[way](seen, 40, 2)
-    # Every found segment once, before any comes again.
+    # Every found segment is asked about once before any is asked about again.
     changed = np.concatenate([np.diff(part, prepend=-9) != 0 for part in seen.task.labels])
     segment = np.cumsum(changed)[WAYS[FOUND](seen, 25, 0)]
     assert sorted(segment) == list(range(1, 26))
@@ -70,7 +70,7 @@ def test_answers_are_annotated_classes_and_are_not_scored(seen: Seen) -> None:
     given = answers(seen, [0, 6, 20])
     assert given[[0, 6, 20, 21]].tolist() == [NO_CLUSTER, 0, truth[20] - 1, UNKNOWN]
     assert f1_of_others(seen, truth - 1, [0, 6]) == 100
-    # A decoder that only repeats the answers has nothing right.
+    # A decoder that only repeats the answers gets nothing right.
     chosen = list(range(0, len(truth), 3))
     assert f1_of_others(seen, np.maximum(answers(seen, chosen), NO_CLUSTER), chosen) == 0
 

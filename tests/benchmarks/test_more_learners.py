@@ -16,15 +16,15 @@ VIDEOS = [recording("a", 1, 2, 3), recording("b", 1, 3, 2), recording("c", 1, 2,
 
 def test_what_follows_directly() -> None:
     # 2 follows 1 directly in two of three videos, 3 in one; 3 follows 2 in two, 2 follows 3 in one, the weaker.
-    found = learn(VIDEOS, learner=transitions)
-    assert {(need.before, need.after) for need in found.needs} == {(1, 2), (1, 3), (2, 3)}
-    assert found.learner == "transitions"
+    procedure = learn(VIDEOS, learner=transitions)
+    assert {(need.before, need.after) for need in procedure.needs} == {(1, 2), (1, 3), (2, 3)}
+    assert procedure.learner == "transitions"
 
 
 def test_people_without_mistakes_give_the_graph_they_follow() -> None:
     orders = [(1, 2, 3, 4), (1, 3, 2, 4)] * 10
-    found = learn([recording(f"v{place}", *order) for place, order in enumerate(orders)], learner=likelihood)
-    pairs = {(edge.before, edge.after) for edge in found.edges}
+    procedure = learn([recording(f"v{place}", *order) for place, order in enumerate(orders)], learner=likelihood)
+    pairs = {(edge.before, edge.after) for edge in procedure.edges}
     assert pairs == {("START", 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, "END")}
 
 

@@ -50,9 +50,9 @@ def test_recordings_are_read_at_the_rate_of_their_data_set(tmp_path: Path) -> No
 
 
 def test_scores_of_an_easy_task_and_of_equal_segments(task: Task, experiments: Experiments) -> None:
-    found = answer(task, "whitened/meanfield", 0, experiments)
-    assert min(found["macro"], found["strict"]) > 95
-    assert found["order"] == 0
+    scores = answer(task, "whitened/meanfield", 0, experiments)
+    assert min(scores["macro"], scores["strict"]) > 95
+    assert scores["order"] == 0
     trivial = answer(task, SEGMENTS, 0, experiments)
     # Segments of a third each: 3/4 of each outer one is right, all of the middle one.
     assert trivial["strict"] == pytest.approx(83, abs=1.5)

@@ -33,9 +33,9 @@ def test_a_task_is_a_function_of_its_name_and_seed(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "background"), [(name, None) for name in RECIPES] + [("signal_ordered", 0.5)])
 def test_background_is_there_where_it_is_asked_for_and_nowhere_else(name: str, background: float | None) -> None:
-    found = np.mean([shares(make_task(name, seed, background))[0] for seed in range(3)])
+    actual = np.mean([shares(make_task(name, seed, background))[0] for seed in range(3)])
     expected = RECIPES[name].background if background is None else background
-    assert found == 0 if expected == 0 else abs(found - expected) < 0.05
+    assert actual == 0 if expected == 0 else abs(actual - expected) < 0.05
 
 
 def test_steps_come_in_order_or_again_and_some_are_rare() -> None:

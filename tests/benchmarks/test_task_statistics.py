@@ -1,4 +1,4 @@
-"""What recordings and signal tasks are compared by, where the answer is known."""
+"""Statistics by which recordings and signal tasks are compared, on data with known values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_slope_of_white_noise_and_of_a_random_walk(order: int, expected: float) 
 
 
 def test_signal_tasks_resemble_the_recordings() -> None:
-    """The statistics of benchmarks/task_statistics.py, roughly: what a change of the generator must not lose."""
+    """The statistics of benchmarks/task_statistics.py, roughly, so that a change of the generator keeps them."""
     found = statistics(signal("signal_repeating", 0))
     assert found["background, %"] == [0]
     assert 1.5 < found["times that a key step comes"][0] < 2.2

@@ -1,4 +1,4 @@
-"""A bundle says of a video what the result it was made from says, or would have said had the video been held out."""
+"""A bundle labels a video as the result from which it was made does, or would do for a held-out video."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from studies import Study
 from videos import write_video
 
-from rgwot.bundles.apply import How, apply_bundle, draw_page, restore
+from rgwot.bundles.apply import ApplyOptions, apply_bundle, draw_page, restore
 from rgwot.bundles.file import read_bundle
 from rgwot.datasets.settings import ImportSettings
 from rgwot.embedding.interface import embedded_video
@@ -29,25 +29,25 @@ from rgwot.timing import label_segments
 
 Results = Callable[..., tuple[Path, Path]]
 
-#: Every decoder, and every embedding; those whose rule for other videos gives the labels of the result itself.
+#: Every decoder and every embedding whose labels for other videos equal those of the result itself.
 INDUCTIVE = [
     ("rgwot", "graphcut"), ("raw", "kmeans"), ("raw", "subset"), ("whitened", "graphcut"), ("whitened", "viterbi"),
     ("cte", "kmeans"),
 ]  # fmt: skip
-#: Those whose result is a compromise of all videos, or which place other samples in another way than their own.
+#: Decoders whose result depends on all videos together, or which embed other samples in another way.
 NEARLY = [("rgwot-plus", "consensus"), ("whitened", "meanfield"), ("raw", "spectral"), ("gpl", "kmeans")]
 HELD_OUT = ("v3", "v4")
 
 
 def task_segments(path: Path, *videos: str) -> pd.DataFrame:
-    """Return the segments of scope task of some videos, all of them where none is named."""
+    """Return the segments of scope task of some videos, by default of all."""
     found = read_segments(path)
     found = found[(found["scope"] == "task") & (found["video"].isin(videos) if videos else True)]
     return found.drop(columns="scope").reset_index(drop=True)
 
 
 def same_segments(applied: Path, folder: Path, *videos: str) -> None:
-    """Compare what a bundle found of some videos, all of them where none is named, with a result."""
+    """Compare the segments that a bundle found in some videos (by default all) with a result."""
     found, there = task_segments(applied / "segments.csv"), task_segments(folder / "segments.csv", *videos)
     pd.testing.assert_frame_equal(found, there, check_exact=True)
 
@@ -84,7 +84,7 @@ def test_another_video_gets_what_it_gets_when_it_is_held_out(
     stores = [study.index.parent / f"{video}.zarr" for video in HELD_OUT]
     assert [video.from_study for video in apply_bundle(bundle, stores, tmp_path)] == [False, False]
     same_segments(tmp_path, folder, *HELD_OUT)
-    # Against the procedure of the videos that were learned from, which the bundle carries.
+    # Deviations are from the procedure of the original videos, which the bundle contains.
     found, there = (read_deviations(place / "deviations.csv") for place in (tmp_path, folder))
     there = there[there["video"].isin(HELD_OUT)].reset_index(drop=True)
     pd.testing.assert_frame_equal(found, there, check_exact=True)
@@ -107,7 +107,7 @@ def test_time_and_clusters_of_background_are_kept(
 def test_a_video_file_is_extracted_once_and_gets_the_same(study: Study, results: Results, tmp_path: Path) -> None:
     folder, bundle = results("rgwot", "graphcut", HELD_OUT)
     out = tmp_path / "out"
-    apply_bundle(bundle, [study.videos["v3"]], out, How(device="cpu"))
+    apply_bundle(bundle, [study.videos["v3"]], out, ApplyOptions(device="cpu"))
     assert not list(out.rglob("*.jpg"))
     draw_page(bundle, out)
     assert list(out.rglob("*.jpg"))
@@ -121,10 +121,10 @@ def test_a_video_file_is_extracted_once_and_gets_the_same(study: Study, results:
     assert "Share of time" not in page
     made = out / "features/v3.zarr/zarr.json"
     before = made.stat().st_mtime_ns
-    (applied,) = apply_bundle(bundle, [study.videos["v3"]], out, How(device="cpu"))
+    (applied,) = apply_bundle(bundle, [study.videos["v3"]], out, ApplyOptions(device="cpu"))
     assert made.stat().st_mtime_ns == before
     same_segments(out, folder, "v3")
-    # Only what counts is an occurrence.
+    # Only segments that count are occurrences.
     (recording,) = recordings_from_segments(read_segments(out / "segments.csv"))
     assert applied.segments == len(recording.events)
     facts = read_diagnostics(out / "results/keysteps/rgwot/graphcut/tiny/clips/seed0/diagnostics.json")
@@ -139,7 +139,7 @@ def test_what_is_in_the_folder_already_stays(study: Study, results: Results, tmp
     mine.parent.mkdir(parents=True, exist_ok=True)
     mine.write_text("mine")
     with pytest.raises(RgwotError, match=r"found .*; name a new folder$"):
-        apply_bundle(bundle, [study.videos["v3"]], tmp_path, How(device="cpu"))
+        apply_bundle(bundle, [study.videos["v3"]], tmp_path, ApplyOptions(device="cpu"))
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
 
 
@@ -149,10 +149,10 @@ def test_another_video_of_the_same_name_replaces_what_was_made_of_the_first(
     _, bundle = results("raw", "kmeans")
     out, clip = tmp_path / "out", tmp_path / "clip.mp4"
     clip.write_bytes(study.videos["v3"].read_bytes())
-    apply_bundle(bundle, [clip], out, How(device="cpu"))
+    apply_bundle(bundle, [clip], out, ApplyOptions(device="cpu"))
     first = task_segments(out / "segments.csv")
     clip.write_bytes(study.videos["v4"].read_bytes())
-    apply_bundle(bundle, [clip], out, How(device="cpu"))
+    apply_bundle(bundle, [clip], out, ApplyOptions(device="cpu"))
     second = task_segments(out / "segments.csv")
     assert not first.equals(second)
     assert second["end_s"].max() == pytest.approx(72 / 30, abs=0.1)
@@ -169,7 +169,7 @@ def test_what_people_called_the_key_steps_goes_along(study: Study, tmp_path: Pat
     (study.tree.results / "names.yaml").write_text(yaml.safe_dump(typed))
     _, bundle = study.result("raw", "kmeans")
     (study.tree.results / "names.yaml").unlink()
-    applied = apply_bundle(bundle, [study.videos["v4"]], tmp_path / "out", How(device="cpu"))
+    applied = apply_bundle(bundle, [study.videos["v4"]], tmp_path / "out", ApplyOptions(device="cpu"))
     assert any(name in applied[0].order for name in ("Øl & =1+1 <b>", "stir"))
     kept = read_names(tmp_path / "out/results/keysteps/raw/kmeans/tiny/clips/seed0/names.yaml")["raw/kmeans/seed0"]
     assert kept.names == {1: "Øl & =1+1 <b>", 2: "stir"}
@@ -229,10 +229,10 @@ def test_a_table_is_imported_as_those_of_the_study_were(tmp_path: Path, form: di
     study = Study({}, Tree(tmp_path / "results", "tiny", "clips"), features / "index.csv")
     _, bundle = study.result("raw", "kmeans")
     apply_bundle(bundle, [tmp_path / "new.csv"], tmp_path / "out")
-    found, wanted = open_store(tmp_path / "out/features/new.zarr"), open_store(features / "new.zarr")
-    assert (found.duration_s, len(found)) == (wanted.duration_s, 41)
-    np.testing.assert_array_equal(found.time_s, wanted.time_s)
-    np.testing.assert_array_equal(found.read(), wanted.read())
+    found, expected = open_store(tmp_path / "out/features/new.zarr"), open_store(features / "new.zarr")
+    assert (found.duration_s, len(found)) == (expected.duration_s, 41)
+    np.testing.assert_array_equal(found.time_s, expected.time_s)
+    np.testing.assert_array_equal(found.read(), expected.read())
     pd.read_csv(tmp_path / "new.csv").iloc[:, ::-1].to_csv(tmp_path / "new.csv", index=False)
     if "keypoints" not in form:
         with pytest.raises(

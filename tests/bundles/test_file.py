@@ -1,4 +1,4 @@
-"""What is not a bundle as it was written is refused in one line, and nothing is written."""
+"""A changed or damaged bundle is refused in one line, and nothing is written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from studies import FEATURES, SMALL, Study
 from with_defaults import load_backbone
 
-from rgwot.bundles.apply import How, apply_bundle
+from rgwot.bundles.apply import ApplyOptions, apply_bundle
 from rgwot.bundles.file import read_bundle
 from rgwot.bundles.make import make_bundle
 from rgwot.cli import cli
@@ -43,7 +43,7 @@ def contents(bundle: Path) -> dict[str, bytes]:
 
 
 def sealed(path: Path, parts: dict[str, bytes], kind: int = zipfile.ZIP_STORED) -> Path:
-    """Write parts with a right seal, and digests as their manifest has them."""
+    """Write parts with a valid seal, and the digests that the manifest contains."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", kind) as archive:
         for name, part in parts.items():
@@ -55,7 +55,7 @@ def sealed(path: Path, parts: dict[str, bytes], kind: int = zipfile.ZIP_STORED) 
 
 
 def rewritten(bundle: Path, path: Path, changes: dict[str, Any] | None = None, **parts: bytes) -> Path:
-    """Write a bundle anew as somebody would who knows the format; ``changes`` are of its manifest."""
+    """Rewrite a bundle with a valid seal and ``changes`` to its manifest."""
     found = contents(bundle)
     found |= {name.replace("_", "."): part for name, part in parts.items()}
     manifest = json.loads(found["manifest.json"]) | (changes or {})
@@ -71,7 +71,7 @@ def bundle(results: Results) -> Path:
 
 
 def refused(path: Path, study: Study, tmp_path: Path) -> str:
-    """Return what is said of a bundle; nothing may have been written."""
+    """Return the message about a bundle, and check that nothing was written."""
     with pytest.raises(RgwotError) as caught:
         apply_bundle(path, [study.index.parent / "v3.zarr"], tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -97,10 +97,10 @@ def test_every_changed_byte_is_noticed_and_every_missing_one(study: Study, bundl
 
 def test_another_version_is_named(study: Study, bundle: Path, tmp_path: Path) -> None:
     path = rewritten(bundle, tmp_path / "new.rgwot", {"format_version": 1, "rgwot_version": "0.1.9", "more": {}})
-    said = refused(path, study, tmp_path)
-    assert "found a bundle of format 1, expected format 2" in said
-    assert "make it again (rgwot run results/bundles/METHOD/DECODER/DATASET/TASK/seedN.rgwot)" in said
-    assert "the version 0.1.9 of rgwot" in said
+    message = refused(path, study, tmp_path)
+    assert "found a bundle of format 1, expected format 2" in message
+    assert "make it again (rgwot run results/bundles/METHOD/DECODER/DATASET/TASK/seedN.rgwot)" in message
+    assert "the version 0.1.9 of rgwot" in message
 
 
 def test_a_missing_and_a_packed_part_are_refused(study: Study, bundle: Path, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_missing_and_a_packed_part_are_refused(study: Study, bundle: Path, tmp
 
 @contextmanager
 def little_memory(megabytes: int) -> Iterator[None]:
-    """Let Python allocate no more than this at a time beyond what it has."""
+    """Limit a single further allocation of Python to this size."""
     tracemalloc.start()
     try:
         yield
@@ -280,11 +280,11 @@ def test_features_that_nobody_can_make_are_refused(
     features["attributes"][key] = value
     path = rewritten(bundle, tmp_path / "a.rgwot", {"features": features})
     with pytest.raises(RgwotError, match=f"{key}"):
-        apply_bundle(path, [study.videos["v0"]], tmp_path / "out", How(device="cpu"))
+        apply_bundle(path, [study.videos["v0"]], tmp_path / "out", ApplyOptions(device="cpu"))
 
 
 class Evil:
-    """Something that would run when it is unpickled."""
+    """An object that runs code when it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Path.touch, (Path("/tmp/rgwot_evil"),)
@@ -343,9 +343,11 @@ def test_weights_of_another_network_are_refused_before_a_video_is_decoded(
     path = tmp_path / "other.pth"
     torch.save(load_backbone("random", 1, name=FEATURES.backbone).network.state_dict(), path)
     with pytest.raises(RgwotError, match=r"differ from those of .* expected .*--weights PATH"):
-        apply_bundle(bundle, [study.videos["v3"]], tmp_path / "out", How(weights=str(path), device="cpu"))
+        apply_bundle(bundle, [study.videos["v3"]], tmp_path / "out", ApplyOptions(weights=str(path), device="cpu"))
     torch.save(load_backbone("random", 0, name=FEATURES.backbone).network.state_dict(), path)
-    (found,) = apply_bundle(bundle, [study.videos["v3"]], tmp_path / "out", How(weights=str(path), device="cpu"))
+    (found,) = apply_bundle(
+        bundle, [study.videos["v3"]], tmp_path / "out", ApplyOptions(weights=str(path), device="cpu")
+    )
     assert found.video == "v3"
 
 
@@ -451,16 +453,16 @@ def test_procedures_that_contradict_themselves_are_refused(
 
 def test_the_command_line(study: Study, bundle: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    said = CliRunner().invoke(
+    invoked = CliRunner().invoke(
         cli, ["apply", str(bundle), str(study.videos["v3"]), "--output", str(out), "--device", "cpu"]
     )
-    assert said.exit_code == 0, said.output
-    assert "v3: " in said.output
-    rows = [line.split()[:2] for line in said.output.splitlines() if line.startswith("v3 ")]
+    assert invoked.exit_code == 0, invoked.output
+    assert "v3: " in invoked.output
+    rows = [line.split()[:2] for line in invoked.output.splitlines() if line.startswith("v3 ")]
     steps = read_deviations(out / "deviations.csv")["key_step"]
     assert sorted(rows) == sorted(["v3", str(step)] for step in steps)
-    assert ("No deviation was found." in said.output) is steps.empty
-    assert f"{out / 'page.html'}: open it in a browser" in said.output
+    assert ("No deviation was found." in invoked.output) is steps.empty
+    assert f"{out / 'page.html'}: open it in a browser" in invoked.output
     assert {path.name for path in out.iterdir()} == {
         "features", "results", "page.html", "page.csv",
         "segments.csv", "order.csv", "deviations.csv", "diagnostics.json",

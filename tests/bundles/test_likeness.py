@@ -1,4 +1,4 @@
-"""A video that looks like none of the study is told first; another take of the task never is."""
+"""A video that looks like none of the study is reported; another take of the task never is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from studies import Study
 from videos import write_video
 
-from rgwot.bundles.apply import How, apply_bundle
+from rgwot.bundles.apply import ApplyOptions, apply_bundle
 from rgwot.bundles.likeness import FAR, far_from, length_told, likeness, unlike_told
 from rgwot.cli import cli
 from rgwot.embedding.interface import ArrayFeatures
@@ -55,7 +55,7 @@ def test_other_things_do_not(other: ArrayFeatures) -> None:
 
 
 @pytest.mark.parametrize(
-    ("strange", "told"),
+    ("strange", "message"),
     [
         # Of 90 samples at 2 per second, a sixth and a third; less may be an unusual moment.
         (slice(75, None), "in 17% of its time, between 37.5 and 44.5 s"),
@@ -65,12 +65,12 @@ def test_other_things_do_not(other: ArrayFeatures) -> None:
     ],
 )
 @pytest.mark.parametrize("other", [0.0, 300.0])
-def test_a_part_that_looks_like_nothing_in_the_study_is_told(strange: slice, told: str, other: float) -> None:
+def test_a_part_that_looks_like_nothing_in_the_study_is_told(strange: slice, message: str, other: float) -> None:
     known = likeness([take(seed) for seed in range(8)])
     x = take(20).read()[:, :, 0, 0].astype(np.float64)
     x[strange] = other
     line = unlike_told(known, features(x))
-    assert (line != "", told in line) == (told != "", True), line
+    assert (line != "", message in line) == (message != "", True), line
     del known["nearly_all"]  # as in a bundle of an earlier revision
     assert unlike_told(known, features(x)) == ""
 
@@ -79,7 +79,7 @@ def test_what_is_kept_is_bounded_and_little_is_known_of_one_video() -> None:
     known = likeness([take(seed) for seed in range(80)])
     assert len(known["samples"]) <= 600
     assert far_from(likeness([take(0)]), features(np.zeros((60, 40)))) == 0
-    # Discrete features of which every value occurs in every video.
+    # Discrete features; every value occurs in every video.
     tools = [features(np.eye(7)[np.random.default_rng(seed).permutation(70) % 7]) for seed in range(5)]
     assert far_from(likeness(tools[:4]), tools[4]) < FAR
 
@@ -98,8 +98,10 @@ def test_videos_far_longer_or_shorter_than_those_of_the_study_are_told() -> None
 def test_apply_tells_it_first(study: Study, results: object, tmp_path: Path) -> None:
     _, bundle = results("whitened", "meanfield", ("v3", "v4"))  # type: ignore[operator]
     black = write_video(tmp_path / "black.mp4", 60, drawn=lambda _: np.zeros((64, 96, 3), np.uint8))
-    told = apply_bundle(bundle, [black, study.videos["v3"], study.videos["v0"]], tmp_path / "out", How(device="cpu"))
-    unlike = {one.video: one.unlike for one in told}
+    told = apply_bundle(
+        bundle, [black, study.videos["v3"], study.videos["v0"]], tmp_path / "out", ApplyOptions(device="cpu")
+    )
+    unlike = {finding.video: finding.unlike for finding in told}
     assert unlike["black"].startswith("looks like none of the videos of the study (")
     assert (unlike["v3"], unlike["v0"]) == ("", "")
     facts = read_diagnostics(tmp_path / "out/diagnostics.json")

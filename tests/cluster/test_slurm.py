@@ -31,7 +31,7 @@ datasets:
       train: {iterations: 20, N: 8}
 """
 TARGET = "results/tables/demo.csv"
-# A cluster without accounting, asked often, on a node with few cores.
+# Options for a cluster without accounting, polled often, on a node with few cores.
 HERE = (
     "--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "5",
     "--seconds-between-status-checks", "5", "--latency-wait", "5", "--slurm-no-account", "--set-threads", "extract=1",
@@ -67,7 +67,7 @@ def command(*options: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """The tables as one machine makes them."""
+    """The tables of a local run."""
     checkout = quick_checkout(tmp_path_factory.mktemp("local") / "checkout")
     made = run(command("--cores", "2"), checkout.path)
     assert made.returncode == 0, made.text[-4000:]
@@ -76,7 +76,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 @pytest.fixture(scope="module")
 def cluster(slurm: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkout, Said]:
-    """The same through Slurm, and what Snakemake said."""
+    """The tables of a run through Slurm, and Snakemake's output."""
     checkout = quick_checkout(tmp_path_factory.mktemp("cluster") / "checkout")
     made = run(command("--profile", "profiles/slurm", *HERE), checkout.path)
     assert made.returncode == 0, made.text[-4000:]
@@ -96,7 +96,7 @@ def submitted(text: str) -> list[int]:
 
 
 def shown(job: int) -> dict[str, str]:
-    """What Slurm knows of a job."""
+    """Return Slurm's record of a job."""
     text = subprocess.run(["scontrol", "show", "job", str(job)], capture_output=True, text=True, check=True).stdout
     return dict(pair.split("=", 1) for pair in text.split() if "=" in pair)
 
@@ -135,7 +135,7 @@ def test_a_job_killed_once_is_submitted_again_and_the_run_ends_complete(
     before = tables(checkout)
     for gone in ("models", "embeddings", "keysteps", "scores", "tables"):
         shutil.rmtree(checkout.path / "results" / gone)
-    # Long enough to be met alive, and the checkpoint beside the model is written but once.
+    # Long enough to be killed while it runs; the checkpoint beside the model is written only once.
     with subprocess.Popen(
         command("--profile", "profiles/slurm", *HERE),
         cwd=checkout.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -108,7 +108,7 @@ def test_a_split_that_nothing_makes_is_refused_where_a_dataset_names_another_sha
 
 
 def meaning(experiments, method):
-    """What is behind an id, dataset by dataset."""
+    """Return the resolved settings of an id for each dataset."""
     return [flatten(experiments.embedding(method, name).by_block()) for name in experiments.config.datasets]
 
 
@@ -123,7 +123,7 @@ def test_a_family_is_one_path_whichever_of_its_own_keys_is_spelt_out(name):
                 assert SHIPPED.decoder(f"{base}@{key}={value_text(value)}", name) == base
 
 
-#: Every key that some family sets, with its values, and two that datasets of config.yaml change besides.
+#: Every key that some family sets, with its values, and two more that datasets in config.yaml change.
 VALUES = {"cidm.sigma": {1.0}, "encoder.channels": {64, 512}, "train.lr": {1e-3, 1e-4}, "encoder.unit_norm": {True}}
 for _family in FAMILIES.values():
     for _key, _value in _family.sets.items():
@@ -138,7 +138,7 @@ IDS = st.tuples(
 @given(IDS, IDS)
 @settings(deadline=None)
 def test_ids_with_one_path_mean_the_same_on_every_dataset(one, other):
-    found = []
+    actual = []
     for base, pairs in (one, other):
         keys = dict(pairs)
         alignment = keys.get("loss.alignment", FAMILIES[base].sets.get("loss.alignment", "gromov_wasserstein"))
@@ -147,11 +147,11 @@ def test_ids_with_one_path_mean_the_same_on_every_dataset(one, other):
         canonical = SHIPPED.method(join_id(base, {key: value_text(value) for key, value in keys.items()}))
         assert SHIPPED.method(canonical) == canonical
         meant = meaning(SHIPPED, canonical)
-        # It means what was written, above the family, above what the dataset says.
-        wanted = {key: value for key, value in {**FAMILIES[base].sets, **keys}.items() if key in meant[0]}
-        assert all({key: settings[key] for key in wanted} == wanted for settings in meant)
-        found.append((canonical, meant))
-    assert found[0][0] != found[1][0] or found[0][1] == found[1][1]
+        # The written value wins over the family's and the dataset's.
+        expected = {key: value for key, value in {**FAMILIES[base].sets, **keys}.items() if key in meant[0]}
+        assert all({key: settings[key] for key in expected} == expected for settings in meant)
+        actual.append((canonical, meant))
+    assert actual[0][0] != actual[1][0] or actual[0][1] == actual[1][1]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_refused_methods(written, words):
         ("labelled@n=0", "rgwot-plus", "labelled.n: "),
         ("kmeans@n=3", "rgwot-plus", "unknown key 'n'"),
         ("labelled", "none", "does not fit method 'none'"),
-        # Earlier ids, with which labels taught any decoder.
+        # Ids of earlier versions, in which any decoder learned from labels.
         ("consensus@labelled.n=3", "rgwot-plus", "does not learn from annotated videos; expected 'labelled@n=3'"),
         ("kmeans@labelled.extra=1,labelled.n=all", "raw", "expected 'labelled@extra=1'"),
         (
@@ -245,7 +245,7 @@ def test_precedence():
     assert experiments.embedding("rgwot-active", "other").loss.rho == 0.5
     assert experiments.embedding("rgwot-active", "d").loss.rho == 0.6
     assert experiments.embedding("rgwot-active@rho=0.7", "d").loss.rho == 0.7
-    # What makes a family a family stands above the configuration; an id can undo it.
+    # The settings that define a family win over the configuration; an id can change them.
     assert experiments.embedding("rgwot-parity", "d").cidm.sigma == 300
     assert experiments.embedding("rgwot-parity@sigma=200", "d").cidm.sigma == 200
 

@@ -14,7 +14,7 @@ from rgwot.names import read_names
 from rgwot.runtime.errors import RgwotError
 
 NOTHING = ("null", "~", "Null", "NULL")
-#: Of all kinds in YAML 1.1, the language of PyYAML and so of Snakemake; the last ones are read as they are.
+#: Words of all types in YAML 1.1, which PyYAML and Snakemake read; the last ones are plain strings.
 WORDS = (
     "1", "01", "001", "010", "08", "0x1", "0b1", "0o7", "+1", "-0", "1_000", "1e3", "1.0e+3", "1.50", "1_0.5", ".5",
     ".inf", "-.INF", ".nan", "12:30:00", "1:30", "1:30.5", "yes", "No", "on", "OFF", "true", "False", *NOTHING, "=",
@@ -95,12 +95,12 @@ PLACES = {
 }
 
 
-#: What is no name: a number, and an id with slashes in it.
+#: Values that are not names: a number, and an id with slashes.
 NO_NAME = ("key step", "run")
 
 
 def outcome(path: Path, place: str, word: str) -> Any:
-    """Return what is read where a word stands, or the one line that refuses it."""
+    """Return the value that is read for a word, or the one-line error."""
     text, read = PLACES[place]
     path.write_text(text.replace("{word}", word), encoding="utf-8")
     try:
@@ -118,7 +118,7 @@ def test_a_word_is_refused_or_read_as_it_is_written(tmp_path: Path, place: str) 
             changed = value(word) not in (word, None)
             assert not changed or place in NO_NAME or "put it in quotes" in str(found), (word, str(found))
         else:
-            # Where nothing need be said, null says just that.
+            # Where a value is optional, null means none.
             assert found == word or (found is None and word in NOTHING), (word, found)
 
 

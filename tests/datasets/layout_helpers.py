@@ -1,4 +1,4 @@
-"""Trees of empty files, and how what is found in them is paired."""
+"""Trees of empty files, and the pairs of videos and annotations that are found in them."""
 
 from __future__ import annotations
 

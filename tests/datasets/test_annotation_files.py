@@ -255,7 +255,7 @@ def test_boris_tables_of_old_versions(tmp_path: Path) -> None:
     # One file in two players (simba#390).
     (tmp_path / "b.tsv").write_text(old + states.replace("a.mp4", "a.mp4;a.mp4"))
     assert rows(tmp_path / "b.tsv") == [["a", 0.5, 2.0, "pour"]]
-    # Their times count from the beginning of the first.
+    # Times count from the beginning of the first video.
     (tmp_path / "b.tsv").write_text(old + states + states.replace("a.mp4", "b.mp4"))
     with pytest.raises(RgwotError, match="line 3: 'a' and 'b' in sequence in observation 'monday 1'"):
         rows(tmp_path / "b.tsv")
@@ -285,7 +285,7 @@ def test_two_observers_of_one_file_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("events", "line", "told"),
+    ("events", "line", "message"),
     [
         (["pour START 1", "pour START 5"], 3, "START of 'pour', which has run since 1 s (line 2)"),
         (["pour STOP 1", "pour STOP 5"], 2, "STOP of 'pour', which does not run"),
@@ -293,11 +293,11 @@ def test_two_observers_of_one_file_are_refused(tmp_path: Path) -> None:
         (["pour start 1", "pour stop 2", "pour stop 3", "pour start 4"], 4, "STOP of 'pour', which does not run"),
     ],
 )
-def test_boris_starts_and_stops_must_take_turns(tmp_path: Path, events: list[str], line: int, told: str) -> None:
+def test_boris_starts_and_stops_must_take_turns(tmp_path: Path, events: list[str], line: int, message: str) -> None:
     (tmp_path / "a.tsv").write_text(SHORT + events_of("m", *events))
     with pytest.raises(RgwotError) as error:
         rows(tmp_path / "a.tsv")
-    assert f"a.tsv: line {line}: {told}" in str(error.value)
+    assert f"a.tsv: line {line}: {message}" in str(error.value)
 
 
 def test_boris_events_at_one_time_are_put_in_order(tmp_path: Path) -> None:
@@ -439,7 +439,7 @@ def test_annotations_of_every_kind_beside_videos(tmp_path: Path, caplog: pytest.
     (task / "grid.csv").write_text("start_s,end_s,label\n1,2,step 10\n")
     (task / "frames.txt").write_text("background\n" * 30 + "stir\n" * 60)
     (task / "numbers.csv").write_text("1,2.5,3 pour water\n")
-    # Of no video's name, and of several: for those that have none of their own.
+    # One file that is named like no video, and several: for videos without an annotation of their own.
     (task / "coding.boris").write_text(json.dumps(project(*EVENTS)))
     options = {"tier": "steps", "labels_fps": 30}
     out = tmp_path / "manifest.csv", tmp_path / "annotations.csv"
@@ -447,13 +447,13 @@ def test_annotations_of_every_kind_beside_videos(tmp_path: Path, caplog: pytest.
     status = pd.read_csv(out[0]).set_index("name")["status"]
     assert dict(status) == {name: "unscored" if name == "nobody" else "ok" for name in status.index}
     table = read_annotations(out[1])
-    # Steps with ids come first, and what goes by their names has them; then names, as they first occur.
+    # Steps with ids come first, and rows with their names get these ids; then come other names, as they first occur.
     numbers = {"pour water": 1, "pour": 2, "stir": 3, "step 10": 4}
     assert dict(zip(table["name"], table["key_step"], strict=True)) == numbers
     assert table.loc[table["video"] == "eaf", ["start_s", "end_s"]].values.tolist() == [[0.5, 2.0], [3.0, 4.25]]
     assert table.loc[table["video"] == "frames", ["start_s", "end_s"]].values.tolist() == [[1.0, 3.0]]
     assert "at 1.0 s: a point event inside a segment of another step; left out" in caplog.text
-    # Without a rate a text is no annotation; two files of many videos are one too many.
+    # Without a rate, a text file is no annotation; two files for many videos are refused.
     frames = next(one for one in find("mine", "folder", tmp_path / "root").of("tea") if one.name == "frames")
     assert frames.annotation == "tea/coding.boris"
     (task / "more.tsv").write_text(aggregated())
@@ -491,7 +491,7 @@ def test_videos_with_marks_are_kept_and_not_scored(tmp_path: Path) -> None:
         write_video(task / f"{name}.mp4", 180)
     (task / "marks.csv").write_text("time_s,label\n1,pour\n2.5,stir\n4,background\n")
     (task / "mixed.csv").write_text("start_s,end_s,time_s,label\n0,2,,pour\n,,3,stir\n")
-    # A mark inside a segment of its own step tells nothing more.
+    # A mark inside a segment of its own step is redundant.
     (task / "own.csv").write_text("start_s,end_s,time_s,label\n0,2,,pour\n,,1,pour\n")
     (task / "segments.csv").write_text("start_s,end_s,label\n0,2,pour\n")
     (task / "until.csv").write_text("start_s,end_s,label,silence\n0,2,pour,until\n")
@@ -512,7 +512,7 @@ def test_videos_with_marks_are_kept_and_not_scored(tmp_path: Path) -> None:
         "until": [[0.0, 2.0, "pour"]],
         "zero": [[1.0, 1.0, ""]],
     }
-    # The column wins over the key.
+    # The column `silence` wins over the setting.
     words = dict(zip(table["video"], table["silence"], strict=True))
     assert words == dict.fromkeys(words, "") | {"until": "until"}
     _, table = manifest(tmp_path, {"silence": "only"})
@@ -521,7 +521,7 @@ def test_videos_with_marks_are_kept_and_not_scored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             "start_s,end_s,time_s,label\n0,2,,pour\n,,1,stir\n",
@@ -538,11 +538,11 @@ def test_videos_with_marks_are_kept_and_not_scored(tmp_path: Path) -> None:
         ("time_s,label,silence\n1,a,only\n2,a,until\n", "silence only and until; expected one word per video"),
     ],
 )
-def test_marks_that_cannot_be_meant_are_refused_in_one_line(text: str, said: str, tmp_path: Path) -> None:
+def test_marks_that_cannot_be_meant_are_refused_in_one_line(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "root/tea").mkdir(parents=True)
     write_video(tmp_path / "root/tea/a.mp4", 150)
     (tmp_path / "root/tea/a.csv").write_text(text)
-    with pytest.raises(RgwotError, match=f"a.csv: {said}") as error:
+    with pytest.raises(RgwotError, match=f"a.csv: {message}") as error:
         manifest(tmp_path)
     assert "\n" not in str(error.value)
 
@@ -601,7 +601,7 @@ def test_files_of_nothing_end_in_one_line(tmp_path: Path, name: str, content: by
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("start_s,end_s,label,label\n1,5,pour,stir\n", "line 1: two columns 'label'; expected every column once"),
         ("start,start_s,end_s,label\n9,1,5,pour\n", "line 2: times in both start_s and start; expected one of them"),
@@ -613,9 +613,9 @@ def test_files_of_nothing_end_in_one_line(tmp_path: Path, name: str, content: by
         ),
     ],
 )
-def test_tables_in_which_something_is_twice_or_missing(tmp_path: Path, text: str, told: str) -> None:
+def test_tables_in_which_something_is_twice_or_missing(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "a.csv").write_text(text, encoding="utf-8")
-    with pytest.raises(RgwotError, match=re.escape(told)):
+    with pytest.raises(RgwotError, match=re.escape(message)):
         rows(tmp_path / "a.csv")
 
 
@@ -662,7 +662,7 @@ def test_offsets_of_other_media_count_if_they_may_be_the_video(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("lengths", "told"),
+    ("lengths", "where"),
     [
         (("4", "3.5"), []),
         (("4,0", "3,6"), []),
@@ -673,7 +673,7 @@ def test_offsets_of_other_media_count_if_they_may_be_the_video(tmp_path: Path) -
         (("0:08", "7"), ["line 2, line 3"]),
     ],
 )
-def test_lengths_that_contradict_start_and_end_are_told(tmp_path: Path, lengths: list[str], told: list[str]) -> None:
+def test_lengths_that_contradict_start_and_end_are_told(tmp_path: Path, lengths: list[str], where: list[str]) -> None:
     path = tmp_path / "a.tsv"
     rows = "".join(
         f"{start}\t{end}\t{length}\t{label}\n"
@@ -683,7 +683,7 @@ def test_lengths_that_contradict_start_and_end_are_told(tmp_path: Path, lengths:
     read = read_annotation(path, ["a"], Options(), None)
     line = "the duration is not the time from start to end; which of them is right? start and end are used"
     assert read.segments["end_s"].tolist() == [5.0, 8.5]
-    assert list(read.warnings) == [f"{path}: {places}: {line}" for places in told]
+    assert list(read.warnings) == [f"{path}: {places}: {line}" for places in where]
 
 
 def test_rows_of_no_video_and_without_a_label_are_told(tmp_path: Path) -> None:
@@ -696,7 +696,11 @@ def test_rows_of_no_video_and_without_a_label_are_told(tmp_path: Path) -> None:
 
     def told(rule: str) -> list[tuple[str | None, str]]:
         report = examine({"datasets": {"own": form}}, "own")
-        return [(one.file, one.message) for one in report.findings if one.rule == rule and one.severity == "warning"]
+        return [
+            (finding.file, finding.message)
+            for finding in report.findings
+            if finding.rule == rule and finding.severity == "warning"
+        ]
 
     (found,) = told("pairing")
     assert found[0] == "tea/all.csv"
@@ -708,4 +712,4 @@ def test_rows_of_no_video_and_without_a_label_are_told(tmp_path: Path) -> None:
     table.rename(tmp_path / "tea/a.csv")
     (tmp_path / "tea/a.csv").write_text("video,start_s,end_s,label\nc,1,5,x\nd,5,9,x\n", encoding="utf-8")
     report = examine({"datasets": {"own": form}}, "own")
-    assert any("has rows of 'c', 'd', and none of this video" in one.message for one in report.findings)
+    assert any("has rows of 'c', 'd', and none of this video" in finding.message for finding in report.findings)

@@ -73,7 +73,7 @@ def outcome_of(case: dict[str, str]) -> tuple[str, list[str]]:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["path"] for case in CASES])
 def test_outcome(case: dict[str, str], caplog: pytest.LogCaptureFixture) -> None:
-    # What was said of an encoding before is not said again.
+    # Warnings about encodings are given once per process; forget earlier ones.
     text._log_once.cache_clear()
     path = FIXTURES / case["path"]
     if case["outcome"] == "error":

@@ -53,15 +53,15 @@ def test_one_warning_per_kind_names_every_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("beyond_s", "n_warnings"), [(0.0003, 0), (0.03, 0), (0.034, 1), (0.9, 1)])
 def test_rounding_past_the_end_is_no_warning_below_a_frame(tmp_path: Path, beyond_s: float, n_warnings: int) -> None:
-    found = read_three_columns(write(tmp_path, f"1,2,1 begin\n6,{10 + beyond_s},2 end\n"), None, CLOCK)
-    assert len(found.warnings) == n_warnings
-    assert found.segments["end_s"].max() == CLOCK.duration_s
+    annotation = read_three_columns(write(tmp_path, f"1,2,1 begin\n6,{10 + beyond_s},2 end\n"), None, CLOCK)
+    assert len(annotation.warnings) == n_warnings
+    assert annotation.segments["end_s"].max() == CLOCK.duration_s
 
 
 def test_overlap_is_counted_and_measured(tmp_path: Path) -> None:
-    found = read_step_first(write(tmp_path, "1,0,4\n2,3,5\n3,3.5,3.75\n"), None)
-    assert (found.overlaps, found.overlap_s) == (2, 1.25)
-    assert found.warnings == ()
+    annotation = read_step_first(write(tmp_path, "1,0,4\n2,3,5\n3,3.5,3.75\n"), None)
+    assert (annotation.overlaps, annotation.overlap_s) == (2, 1.25)
+    assert annotation.warnings == ()
     touching = read_step_first(write(tmp_path, "1,0,4\n2,4,5\n"), None)
     assert (touching.overlaps, touching.overlap_s) == (0, 0.0)
 

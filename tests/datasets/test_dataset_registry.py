@@ -64,7 +64,7 @@ def test_a_view_is_a_name_of_the_registry_or_a_number() -> None:
 
 SAFE = re.compile(r"[A-Za-z0-9_%][A-Za-z0-9._%-]*")
 
-# File names are bytes without NUL and slash; what is not UTF-8 reaches Python as lone surrogates.
+# File names are bytes without NUL and slash; bytes that are not UTF-8 reach Python as lone surrogates.
 STEMS = st.binary(min_size=1, max_size=40).map(
     lambda data: data.replace(b"\0", b"x").replace(b"/", b"y").decode("utf-8", "surrogateescape")
 )

@@ -26,7 +26,7 @@ from rgwot.reporting.compare import read_coding
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import read_recordings
 
-#: Two words that are one where bytes are replaced by a sign for all of them.
+#: Two words that become equal if undecodable bytes are replaced by the same character.
 ONE, OTHER = "fällen", "füllen"
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252", "utf-16-le")
 
@@ -41,7 +41,7 @@ def columns(path: Path) -> list[str]:
 
 
 def lines_of_frames(path: Path) -> list[str]:
-    """The labels themselves: the file of their numbers is as it should be."""
+    """The file of labels; the file of their numbers is valid."""
     (path.parent.parent / "mapping.txt").write_text(f"0 {ONE}\n1 {OTHER}\n", encoding="utf-8")
     entry = VideoEntry("a", "a", "features/a.npy", f"groundTruth/{path.name}")
     return list(read_annotation(path.parent.parent, entry, None, None, Options()).segments["name"])
@@ -77,7 +77,7 @@ def rates(path: Path) -> list[str]:
     return [ONE, OTHER] if native_frames(Path(f"{ONE}.npy"), settings) == (30, 9) else []
 
 
-#: File, text, and what its reader makes of the two words.
+#: File, its text, and how its reader returns the two words.
 READERS: dict[str, tuple[str, str, Callable[[Path], list[str]]]] = {
     "table": ("a.csv", f"start_s,end_s,label\n0,2,{ONE}\n2,6,{OTHER}\n", labels),
     "table with semicolons": ("a.csv", f"Start;Stop;Label\r\n0,5;2;{ONE}\r\n2;6,25;{OTHER}\r\n", labels),
@@ -138,7 +138,7 @@ READERS: dict[str, tuple[str, str, Callable[[Path], list[str]]]] = {
         lambda path: list(read_recordings(path)[1].values()),
     ),
 }  # fmt: skip
-#: What is XML or YAML says its encoding by rules of its own.
+#: XML and YAML declare their encoding by rules of their own.
 REFUSED = {"ELAN": ("cp1252",), "typed names": ("utf-16", "cp1252")}
 
 
@@ -183,7 +183,9 @@ def test_the_doctor_hears_of_an_encoding_and_of_lost_letters(tmp_path: Path, cap
         path.write_bytes(data)
         with collecting() as complaints:
             labels(path)
-        assert [(one.severity, one.rule, one.path) for one in complaints] == [("warning", "encoding", path)]
+        assert [(complaint.severity, complaint.rule, complaint.path) for complaint in complaints] == [
+            ("warning", "encoding", path)
+        ]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Downloads: from a mirror by file://, and from a server that breaks off, goes on, changes and lies."""
+"""Downloads by file://, and from a server that breaks off, resumes, changes files or sends wrong ones."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Site:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                wanted = self.headers.get("Range")
-                site.asked.append(wanted)
+                requested = self.headers.get("Range")
+                site.asked.append(requested)
                 start = 0
-                if wanted and self.headers.get("If-Range") == site.tag:
-                    start = int(wanted.removeprefix("bytes=").rstrip("-"))
+                if requested and self.headers.get("If-Range") == site.tag:
+                    start = int(requested.removeprefix("bytes=").rstrip("-"))
                 self.send_response(206 if start else 200)
                 if site.length:
                     self.send_header("Content-Length", str(len(site.content) - start))
@@ -66,20 +66,20 @@ def row(address: str, file: str = "x.pt", sha256: str = "") -> DownloadFile:
 
 
 def test_an_interrupted_download_goes_on_where_it_stopped(site: Site, tmp_path: Path) -> None:
-    wanted = row(site.address, sha256=hashlib.sha256(CONTENT).hexdigest())
+    download = row(site.address, sha256=hashlib.sha256(CONTENT).hexdigest())
     site.breaks_at = 3_000_000
     with pytest.raises(RgwotError, match=r"ended after \d+ of 5120000 bytes; run the command again"):
-        fetch([wanted], tmp_path)
+        fetch([download], tmp_path)
     assert not (tmp_path / "mine/x.pt").exists()
     (part,) = (tmp_path / "mine").glob("*.part")
     have = part.stat().st_size
     assert 0 < have <= 3_000_000
-    assert fetch([wanted], tmp_path) == [tmp_path / "mine/x.pt"]
+    assert fetch([download], tmp_path) == [tmp_path / "mine/x.pt"]
     assert site.asked == [None, f"bytes={have - 1}-"]
     assert (tmp_path / "mine/x.pt").read_bytes() == CONTENT
     assert not list((tmp_path / "mine").glob("*.part"))
-    # What is there is not asked for again.
-    assert fetch([wanted], tmp_path) == []
+    # An existing file is not downloaded again.
+    assert fetch([download], tmp_path) == []
     assert len(site.asked) == 2
 
 
@@ -258,8 +258,8 @@ def test_nothing_is_downloaded_before_terms_are_accepted(tmp_path: Path, monkeyp
     assert "13.92 GB" in asked.output
     assert "terms" in asked.output
     assert not (tmp_path / "data").exists()
-    said = CliRunner().invoke(cli, ["fetch", "egoprocel_fact", "--accept", "--from", mirror.as_uri()])
-    assert said.exit_code == 0, said.output
+    invoked = CliRunner().invoke(cli, ["fetch", "egoprocel_fact", "--accept", "--from", mirror.as_uri()])
+    assert invoked.exit_code == 0, invoked.output
     assert (tmp_path / "data" / place.relative_to(mirror)).read_bytes() == b"features"
     place.write_bytes(b"other")
     wrong = CliRunner().invoke(cli, ["fetch", "egoprocel_fact", "--accept", "--to", "b", "--from", mirror.as_uri()])
@@ -273,16 +273,16 @@ def test_what_only_people_can_download_comes_from_a_mirror(tmp_path: Path) -> No
     words = ["fetch", "fact", "--to", str(tmp_path / "data")]
     assert CliRunner().invoke(cli, [*words, "--accept"]).exit_code == 0
     assert not (tmp_path / "data").exists()
-    said = CliRunner().invoke(cli, [*words, "--accept", "--from", (tmp_path / "mirror").as_uri()])
-    assert said.exit_code == 0, said.output
+    invoked = CliRunner().invoke(cli, [*words, "--accept", "--from", (tmp_path / "mirror").as_uri()])
+    assert invoked.exit_code == 0, invoked.output
     assert (tmp_path / "data/fact/egoprocel/groundTruth/0003.txt").read_text() == "background\n"
 
 
 def test_every_source_says_what_to_expect() -> None:
-    for one in sources():
-        assert one.terms
-        assert one.size
-        assert bool(one.file) == bool(one.address)
-        assert one.address or one.by_hand
-        assert not one.file.startswith(("/", "..")), one.file
-        assert one.address.startswith("https://") or not one.address
+    for source in sources():
+        assert source.terms
+        assert source.size
+        assert bool(source.file) == bool(source.address)
+        assert source.address or source.by_hand
+        assert not source.file.startswith(("/", "..")), source.file
+        assert source.address.startswith("https://") or not source.address

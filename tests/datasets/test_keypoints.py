@@ -253,7 +253,7 @@ def analysed(tmp_path: Path) -> Path:
     for number in (1, 2, 3):
         write_video(task / f"Trial{number}.mp4", 60)
         with (task / f"Trial{number}.mp4").open("ab") as file:
-            # A box that players skip: no two videos have the same content.
+            # A box that players skip makes the content of every video different.
             file.write(b"\0\0\0\x09free%d" % number)
         write_video(task / f"Trial{number}{NETWORK}_labeled.mp4", 60)
         points = np.cumsum(np.ones((60, 2, 2)), axis=0)
@@ -283,7 +283,7 @@ def test_a_folder_of_deeplabcut(layout: str, analysed: Path, tmp_path: Path, cap
     report = examine(content(analysed, layout, points), "mine")
     assert [video.entry.video for video in report.videos] == ["Trial1", "Trial2", "Trial3"]
     assert report.count("error") == report.count("warning") == 0
-    assert any(re.match(told, one.message) for one in report.findings)
+    assert any(re.match(told, finding.message) for finding in report.findings)
     study = Study(load_config(content(analysed, layout, points), "config.yaml"))
     files = [Path(datasets.imported_file(Task(study, "mine", "mice"), f"Trial{number}")) for number in (1, 2, 3)]
     assert [file.name for file in files] == [f"Trial{number}{NETWORK}_filtered.csv" for number in (1, 2, 3)]

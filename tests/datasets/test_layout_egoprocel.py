@@ -18,9 +18,9 @@ def test_epic_names_that_contain_each_other_pair_by_whole_stem(tmp_path: Path) -
     names = ["01.tent.090617.gopro", "09.tent.170717.gopro", "17.tent.140917.gopro", "18.tent.150917.gopro"]
     videos = [f"videos/EPIC-Tents/{name[:2]}/{name}.MP4" for name in names]
     annotations = [f"annotations/EPIC-Tents/{name}.egoprocel.ann.csv" for name in names]
-    found = find("epic_tents", "egoprocel", touch(tmp_path, *videos, *reversed(annotations)))
-    assert pairs(found, "tent") == dict(zip(videos, annotations, strict=True))
-    assert [entry.video for entry in found.of("tent")] == names
+    files = find("epic_tents", "egoprocel", touch(tmp_path, *videos, *reversed(annotations)))
+    assert pairs(files, "tent") == dict(zip(videos, annotations, strict=True))
+    assert [entry.video for entry in files.of("tent")] == names
 
 
 def test_pc_sets_are_told_apart_by_folder_and_by_whole_stem(tmp_path: Path) -> None:
@@ -57,22 +57,22 @@ def cmu(tmp_path: Path) -> Path:
     ("view", "camera"), [(None, "7150991"), ("ego", "7150991"), ("Back", "6510211"), ("8421130", "8421130")]
 )
 def test_cmu_takes_one_camera(cmu: Path, view: str | None, camera: str) -> None:
-    found = find("cmu_mmac", "egoprocel", cmu, {"view": view})
-    assert set(found.tasks) == {"Brownie", "Eggs"}
-    videos = found.of("Brownie")
+    files = find("cmu_mmac", "egoprocel", cmu, {"view": view})
+    assert set(files.tasks) == {"Brownie", "Eggs"}
+    videos = files.of("Brownie")
     assert len(videos) == 2
     for entry in videos:
         assert camera in entry.name
         assert entry.annotation == entry.path.replace("videos/", "annotations/").replace(".avi", ".csv")
-    assert found.tasks["Brownie"].without_annotation == found.tasks["Brownie"].without_video == ()
+    assert files.tasks["Brownie"].without_annotation == files.tasks["Brownie"].without_video == ()
 
 
 def test_cmu_unlisted_camera_by_number_only(cmu: Path) -> None:
     config = load_config({"datasets": {"cmu_mmac": {"layout": "egoprocel", "root": str(cmu), "view": 4444444}}})
-    found = find("cmu_mmac", "egoprocel", cmu, config.datasets["cmu_mmac"].options())
-    assert found.tasks["Eggs"].without_annotation == ("videos/CMU-MMAC/Eggs/S07_Eggs_Video/S07_Eggs_4444444-7.avi",)
+    files = find("cmu_mmac", "egoprocel", cmu, config.datasets["cmu_mmac"].options())
+    assert files.tasks["Eggs"].without_annotation == ("videos/CMU-MMAC/Eggs/S07_Eggs_Video/S07_Eggs_4444444-7.avi",)
     with pytest.raises(RgwotError, match="no video has an annotation"):
-        found.of("Eggs")
+        files.of("Eggs")
     with pytest.raises(RgwotError, match=r"view of cmu_mmac 'front'.*known: back, ego, left, right, top"):
         find("cmu_mmac", "egoprocel", cmu, {"view": "front"})
 
@@ -81,9 +81,9 @@ def test_cmu_flat_tree_of_the_first_code(tmp_path: Path) -> None:
     touch(tmp_path, "videos/48448_7150991/S07.avi", "annotations/48448_7150991/S07.csv")
     touch(tmp_path, "videos/48448_7151020/S07.avi", "annotations/48448_7151020/S07.csv")
     touch(tmp_path, "videos/18114_7150991/S07.avi", "annotations/18114_7150991/S07.csv")
-    found = find("cmu_mmac", "egoprocel", tmp_path)
-    assert pairs(found, "Sandwich") == {"videos/48448_7150991/S07.avi": "annotations/48448_7150991/S07.csv"}
-    assert pairs(found, "Brownie") == {"videos/18114_7150991/S07.avi": "annotations/18114_7150991/S07.csv"}
+    files = find("cmu_mmac", "egoprocel", tmp_path)
+    assert pairs(files, "Sandwich") == {"videos/48448_7150991/S07.avi": "annotations/48448_7150991/S07.csv"}
+    assert pairs(files, "Brownie") == {"videos/18114_7150991/S07.avi": "annotations/18114_7150991/S07.csv"}
 
 
 @pytest.mark.parametrize("folder", ["EGTEA_Gaze+/", "egtea gaze/", ""])
@@ -91,11 +91,11 @@ def test_egtea_flat_videos_go_to_tasks_by_session_code(tmp_path: Path, folder: s
     touch(tmp_path, f"videos/{folder}OP01-R07-Pizza.mp4", f"videos/{folder}P16-R03-BaconAndEggs.mp4")
     touch(tmp_path, "annotations/EGTEA_Gaze+/Pizza/OP01-R07-Pizza.csv")
     touch(tmp_path, "annotations/EGTEA_Gaze+/BaconAndEggs/P16-R03-BaconAndEggs.csv")
-    found = find("egtea_gaze", "egoprocel", tmp_path)
-    assert pairs(found, "Pizza") == {
+    files = find("egtea_gaze", "egoprocel", tmp_path)
+    assert pairs(files, "Pizza") == {
         f"videos/{folder}OP01-R07-Pizza.mp4": "annotations/EGTEA_Gaze+/Pizza/OP01-R07-Pizza.csv"
     }
-    assert len(found.of("BaconAndEggs")) == 1
+    assert len(files.of("BaconAndEggs")) == 1
 
 
 @pytest.mark.parametrize("folder", ["MECCANO_RGB_Videos/MECCANO_RGB_Videos", "MECCANO", "."])
@@ -107,9 +107,9 @@ def test_meccano_doubled_folder_and_source_videos_without_annotation(tmp_path: P
         "annotations/MECCANO/0003.csv",
         "annotations/MECCANO/0004.csv",
     )
-    found = find("meccano", "egoprocel", tmp_path)
-    assert [entry.name for entry in found.of("meccano")] == ["0003", "0004"]
-    assert len(found.tasks["meccano"].without_annotation) == 3
+    files = find("meccano", "egoprocel", tmp_path)
+    assert [entry.name for entry in files.of("meccano")] == ["0003", "0004"]
+    assert len(files.tasks["meccano"].without_annotation) == 3
     kept = find("meccano", "egoprocel", tmp_path, {"unannotated": "keep"})
     assert [entry.name for entry in kept.of("meccano")] == ["0001", "0002", "0003", "0004", "0005"]
 
@@ -127,10 +127,10 @@ def test_old_copy_without_an_annotation_lists_what_is_left_over(tmp_path: Path) 
 
 def test_two_files_of_one_stem_stop_their_task_and_no_other(tmp_path: Path) -> None:
     touch(tmp_path, "tea/a.mp4", "tea/copy/a.AVI", "soup/a.mp4", "soup/b.mp4")
-    found = find("mine", "folder", tmp_path)
+    files = find("mine", "folder", tmp_path)
     with pytest.raises(RgwotError, match=r"mine/tea: two videos named 'a': tea/a\.mp4 and tea/copy/a\.AVI"):
-        found.of("tea")
-    assert len(found.of("soup")) == 2
+        files.of("tea")
+    assert len(files.of("soup")) == 2
 
 
 def test_egoprocel_layout_for_an_own_dataset_says_what_to_do(tmp_path: Path) -> None:

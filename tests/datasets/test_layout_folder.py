@@ -87,11 +87,11 @@ def test_missing_half_of_the_tree(tmp_path: Path) -> None:
 
 def test_a_task_that_is_not_there(tmp_path: Path) -> None:
     touch(tmp_path, "tea/a.mp4", "loose.mp4")
-    found = find("mine", "folder", tmp_path)
+    files = find("mine", "folder", tmp_path)
     with pytest.raises(
         RgwotError, match=r"mine/soup: no video in .*\(found tea; 1 videos fit no task, such as loose.mp4\)"
     ):
-        found.of("soup")
+        files.of("soup")
 
 
 def test_unknown_layout_and_option(tmp_path: Path) -> None:

@@ -23,13 +23,13 @@ def crosstask(root: Path, flat: bool) -> Path:
 @pytest.mark.parametrize("flat", [True, False])
 def test_crosstask(tmp_path: Path, flat: bool) -> None:
     crosstask(tmp_path, flat)
-    found = find("mini", "crosstask", tmp_path)
-    assert set(found.tasks) == {"990001", "990002"}
-    assert {entry.video: entry.annotation for entry in found.of("990001")} == {
+    files = find("mini", "crosstask", tmp_path)
+    assert set(files.tasks) == {"990001", "990002"}
+    assert {entry.video: entry.annotation for entry in files.of("990001")} == {
         "%2DaB_cD3eF-g": "crosstask_release/annotations/990001_-aB_cD3eF-g.csv",
         "pQ6rS7tU8vW": "crosstask_release/annotations/990001_pQ6rS7tU8vW.csv",
     }
-    (entry,) = found.of("990002")
+    (entry,) = files.of("990002")
     options = read_options("mini", "crosstask", {})
     segments = layout_module("crosstask").read_annotation(tmp_path, entry, None, None, options).segments
     assert segments["name"].tolist() == ["pour water"]
@@ -49,14 +49,14 @@ def test_procel_pairs_by_row_not_by_number(tmp_path: Path) -> None:
         "videos/fold_boat/boat_0003.webm",
         "videos/fold_boat/boat_0002.mp4",
     )
-    found = find("mini", "procel", tmp_path)
-    assert [(entry.name, entry.part) for entry in found.of("fold_boat")] == [
+    files = find("mini", "procel", tmp_path)
+    assert [(entry.name, entry.part) for entry in files.of("fold_boat")] == [
         ("boat_0001", 0),
         ("boat_0003", 1),
     ]
-    assert found.tasks["fold_boat"].without_annotation == ("videos/fold_boat/boat_0002.mp4",)
+    assert files.tasks["fold_boat"].without_annotation == ("videos/fold_boat/boat_0002.mp4",)
     options = read_options("mini", "procel", {})
-    second = layout_module("procel").read_annotation(tmp_path, found.of("fold_boat")[1], None, None, options)
+    second = layout_module("procel").read_annotation(tmp_path, files.of("fold_boat")[1], None, None, options)
     assert second.segments["start_s"].tolist() == [0.5, 1.5, 8.0]
     assert second.overlaps == 1
 
@@ -89,19 +89,19 @@ def test_procel_names_of_one_task(tmp_path: Path) -> None:
         "videos/change_tire/changing_tire_0003.mp4",
         "videos/other_0001.mp4",
     )
-    found = find("procel", "procel", tmp_path)
-    assert [entry.name for entry in found.of("make_coffee")] == ["coffee_0001"]
-    assert [(entry.name, entry.part) for entry in found.of("change_tire")] == [("changing_tire_0003", 1)]
-    assert found.unassigned == ("videos/other_0001.mp4",)
+    files = find("procel", "procel", tmp_path)
+    assert [entry.name for entry in files.of("make_coffee")] == ["coffee_0001"]
+    assert [(entry.name, entry.part) for entry in files.of("change_tire")] == [("changing_tire_0003", 1)]
+    assert files.unassigned == ("videos/other_0001.mp4",)
 
 
 def test_procel_without_its_list_stops_that_task_only(tmp_path: Path) -> None:
     shutil.copytree(GOOD / "procel/ProceL_dataset/fold_boat", tmp_path / "good")
     touch(tmp_path, "good/boat_0001.mp4", "bad/data.mat", "bad/boat_0001.mp4")
-    found = find("mini", "procel", tmp_path)
-    assert len(found.of("good")) == 1
+    files = find("mini", "procel", tmp_path)
+    assert len(files.of("good")) == 1
     with pytest.raises(RgwotError, match=r"mini/bad: .*readme\.txt: cannot be read"):
-        found.of("bad")
+        files.of("bad")
 
 
 @pytest.mark.parametrize("layout", ["procel_csv", "Procel_StepFirst"])

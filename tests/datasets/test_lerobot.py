@@ -105,7 +105,7 @@ def test_only_episodes_as_they_were_cut_are_replaced(root: Path, tmp_path: Path)
 
 
 def results(out: Path) -> list[ExportedVideo]:
-    """Two key steps in the first episode, background before and between; one in the second; the third is without."""
+    """Two key steps in the first episode, with background before and between; one in the second; none in the third."""
     segments = (
         (LabelledSegment(4 / FPS, 10 / FPS, 1, "reach"), LabelledSegment(12 / FPS, 40 / FPS, 2, "grasp")),
         (LabelledSegment(0, 35 / FPS, 2, "grasp"),),
@@ -171,7 +171,7 @@ SARM = {
 
 def test_episodes_have_the_columns_of_sarm(root: Path, tmp_path: Path) -> None:
     import_episodes(root, tmp_path / "out")
-    # What was there goes; of two runs the second replaces the first.
+    # An earlier export is removed: the second run replaces the first.
     for _ in range(2):
         export("lerobot", results(tmp_path / "out"), tmp_path / "made")
         copied_over(root, tmp_path / "made")
@@ -182,7 +182,7 @@ def test_episodes_have_the_columns_of_sarm(root: Path, tmp_path: Path) -> None:
     assert before["sparse_subtask_names"][1].tolist() == ["grasp"]
     assert before["sparse_subtask_end_frames"][1].tolist() == [35]
     shares = json.loads((root / "meta/temporal_proportions_sparse.json").read_text())
-    # 6 of 34 frames in the first episode, alone in none; 28 of 34 and all of 35.
+    # reach has 6 of 34 frames of the first episode; grasp has the other 28, and all 35 of the second.
     reach, grasp = 6 / 34, (28 / 34 + 1) / 2
     assert shares == pytest.approx({"reach": reach / (reach + grasp), "grasp": grasp / (reach + grasp)})
 
@@ -191,7 +191,7 @@ def test_a_file_that_is_not_where_the_template_says_is_found(root: Path, tmp_pat
     (root / "videos").rename(root / "video")
     assert import_episodes(root, tmp_path / "out") == 3
     assert numbers(tmp_path / "out/pick_up_cup/episode_000001.mp4") == list(range(40, 75))
-    # Two of the name are one too many.
+    # Two files with this name are ambiguous.
     copytree(root / "video", root / "more")
     with pytest.raises(RgwotError, match="no such file, and 2 files observation.images.top/chunk-000/file-000.mp4"):
         import_episodes(root, tmp_path / "twice")
@@ -344,7 +344,7 @@ def test_the_present_form(root: Path, tmp_path: Path) -> None:
     assert after.drop_columns(["language_persistent"]).equals(before.replace_schema_metadata(None))
     frames = after.to_pylist()
     first = frames[0]["language_persistent"]
-    # Of the whole episode on every frame: background has rows of its own, times are those of frames.
+    # Every frame of the episode has a row, background too, at the time of the frame.
     starts = ((0, "background"), (4, "reach"), (10, "background"), (12, "grasp"))
     assert [(row["timestamp"], row["content"]) for row in first] == [
         (frames[at]["timestamp"], name) for at, name in starts
@@ -356,7 +356,7 @@ def test_the_present_form(root: Path, tmp_path: Path) -> None:
     info = json.loads((tmp_path / "made/meta/info.json").read_text())
     assert info["features"]["language_persistent"] == {"dtype": "language", "shape": [1], "names": None}
     assert info["features"][CAMERA]["dtype"] == "video"
-    # What was said in another style stays, what was said as subtask goes.
+    # Annotations in another style stay; subtasks are replaced.
     copied_over(root, tmp_path / "made")
     table = parquet.read_table(root / path).to_pandas()
     plan = {**first[0], "style": "plan", "content": "tidy up", "timestamp": 0.0}
@@ -368,7 +368,7 @@ def test_the_present_form(root: Path, tmp_path: Path) -> None:
 
 
 def test_frames_and_videos_are_in_files_of_their_own_numbers(root: Path, tmp_path: Path) -> None:
-    # One table for all, two videos: the numbers of one are not those of the other.
+    # One table for all videos: equal numbers in two videos may mean different subtasks.
     import_episodes(root, tmp_path / "out")
     export("lerobot", results(tmp_path / "out"), tmp_path / "made")
     copied_over(root, tmp_path / "made")

@@ -1,4 +1,4 @@
-"""Recordings and annotations of other kinds beside those that are read: read, or named in one note with the way in."""
+"""Recordings and annotations of other kinds are read, or named in a note that says how to use them."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def test_other_containers_are_read(tmp_path: Path, suffix: str, codec: str) -> N
     assert info.fps == 30
     times = np.arange(0, 2.8, 0.25)
     with FrameReader(name, times, 96) as frames:
-        found = [number(frame) for _, batch in frames for frame in batch]
-    assert found == [
+        actual = [number(frame) for _, batch in frames for frame in batch]
+    assert actual == [
         round(30 * time + 1e-6) if time * 30 % 1 == 0 else int(30 * time) for time in np.arange(0, 2.8, 0.25)
     ]
 
@@ -114,7 +114,11 @@ def test_textgrids_are_read(tmp_path: Path, encoding: str) -> None:
 def doctor(root: Path, **entry: Any) -> list[str]:
     content = {"layout": "folder", "root": str(root), "settings": {"features": {"weights": "random"}}, **entry}
     report = examine({"datasets": {"own": content}}, "own", quick=True)
-    return [f"{one.severity} {one.rule}: {one.message}" for one in report.findings if one.rule in ("kind", "pairing")]
+    return [
+        f"{finding.severity} {finding.rule}: {finding.message}"
+        for finding in report.findings
+        if finding.rule in ("kind", "pairing")
+    ]
 
 
 def test_what_is_not_read_is_one_note_with_the_way_in(tmp_path: Path) -> None:
@@ -147,8 +151,8 @@ def test_features_of_other_kinds_are_told(tmp_path: Path) -> None:
     for name in ("r0", "r1"):
         np.save(tea / f"{name}.npy", np.zeros((9, 2), np.float32))
     (tea / "r2.parquet").write_bytes(b"x")
-    told = doctor(tmp_path, layout="features", imported={"axes": "TC", "fps": 1}, settings={})
-    assert told[0] == ("note kind: 1 files of kinds that are not read: tea/r2.parquet; save features as .npy or .csv")
+    report = doctor(tmp_path, layout="features", imported={"axes": "TC", "fps": 1}, settings={})
+    assert report[0] == ("note kind: 1 files of kinds that are not read: tea/r2.parquet; save features as .npy or .csv")
 
 
 def test_files_in_no_task_and_of_unknown_kinds_are_told(tmp_path: Path) -> None:
@@ -164,12 +168,12 @@ def test_files_in_no_task_and_of_unknown_kinds_are_told(tmp_path: Path) -> None:
     ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(b"x")
-    # What the workflow wrote is no part of the study.
+    # Output of the workflow is not input of the study.
     (root / "results/tables").mkdir(parents=True)
     (root / "results/tables/demo.csv").write_text("x", encoding="utf-8")
     content = {"layout": "folder", "root": str(root), "settings": {"features": {"weights": "random"}}}
     report = examine({"datasets": {"own": content}}, "own", quick=True)
-    told = [one.message for one in report.findings if one.rule == "kind"]
+    told = [finding.message for finding in report.findings if finding.rule == "kind"]
     assert told == [
         "3 files in no task are left out: annotations/m0.csv, coffee/c0.rm, x.zip; unpack the archive; put annotations "
         "into the folder of their videos; convert videos: ffmpeg -i IN OUT.mp4",

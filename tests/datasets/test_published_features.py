@@ -124,14 +124,14 @@ def test_every_form_is_read_to_its_timelines(dataset: str, data: Path, tmp_path:
     for number, (name, one) in enumerate(takes.items()):
         times, labels, segments = expected(dataset, one)
         row = manifest[manifest["name"] == name].iloc[0]
-        found = annotated[annotated["video"] == row["video"]]
+        actual = annotated[annotated["video"] == row["video"]]
         # Steps are numbered within a task, in their order; all seven occur in it.
         shift = dataset == "desktop_assembly"
         steps = [step + shift for *_, step in segments]
-        assert found["key_step"].tolist() == steps
+        assert actual["key_step"].tolist() == steps
         longest = float(row["duration_s"])
-        assert np.allclose(found["start_s"], [start for start, *_ in segments])
-        assert np.allclose(found["end_s"], [min(end, longest) for _, end, _ in segments])
+        assert np.allclose(actual["start_s"], [start for start, *_ in segments])
+        assert np.allclose(actual["end_s"], [min(end, longest) for _, end, _ in segments])
         if number:
             continue
         place = root / row["path"]
@@ -154,9 +154,9 @@ def test_the_doctor_has_no_error(dataset: str, data: Path) -> None:
     task, takes = planted(dataset)
     report = examine({"datasets": ENTRIES}, dataset, [task])
     findings = report.findings
-    assert [one for one in findings if one.severity == "error"] == []
+    assert [finding for finding in findings if finding.severity == "error"] == []
     assert len(report.videos) == len(takes)
-    # An archive holds six datasets: the files of the others are none of this one's leftovers.
+    # An archive holds six datasets, and files of the others are not reported as leftovers.
     assert not report.files.unassigned
 
 
@@ -178,8 +178,8 @@ def test_an_archive_is_fetched_and_checked_against_its_list(downloads: Path, tmp
     rows = pd.read_csv(folder / "egoprocel_annotations/egoprocel_segments.csv")
     assert set(rows["task_name"][rows["video_path"].str.startswith("Head_")]) == {"pc_disassembly::pc_disassembly"}
     for task in ("pc_assembly", "pc_disassembly"):
-        found = find("mine", "packed", folder, {"subset": task})
-        assert {entry.name for entry in found.of(task)} == set(EGOPROCEL[f"{task}/{task}"])
+        files = find("mine", "packed", folder, {"subset": task})
+        assert {entry.name for entry in files.of(task)} == set(EGOPROCEL[f"{task}/{task}"])
 
 
 @pytest.mark.parametrize(("split", "count"), [("train", 2), ("test", 1)])
@@ -194,9 +194,9 @@ def test_splits_choose_videos(data: Path, split: str, count: int) -> None:
 
 def test_a_video_that_no_task_has_is_listed(tmp_path: Path) -> None:
     archive(tmp_path, paths=["0003.pt", "holiday.pt"])
-    found = find("mine", "packed", tmp_path, {"subset": "meccano"})
-    assert [entry.name for entry in found.of("meccano")] == ["0003"]
-    assert found.unassigned == ("a.pt/holiday.pt",)
+    files = find("mine", "packed", tmp_path, {"subset": "meccano"})
+    assert [entry.name for entry in files.of("meccano")] == ["0003"]
+    assert files.unassigned == ("a.pt/holiday.pt",)
 
 
 @pytest.mark.parametrize(
@@ -211,11 +211,11 @@ def test_features_of_no_task_are_listed_beside_those_of_other_datasets(dataset: 
             (place / f"{name}.pt").touch()
     annotations(tmp_path)
     (tmp_path / f"egovlp/{lost}.pt").touch()
-    found = find("mine", "egoprocel", tmp_path, {"subset": dataset, "features_alone": True})
-    assert found.unassigned == (f"egovlp/{lost}.pt",)
+    files = find("mine", "egoprocel", tmp_path, {"subset": dataset, "features_alone": True})
+    assert files.unassigned == (f"egovlp/{lost}.pt",)
     (task,) = (task for task in EGOPROCEL if task.startswith(dataset))
-    assert {entry.name for entry in found.of(task.split("/")[1])} == set(EGOPROCEL[task])
-    # Of another dataset's folder, where that has the registered name.
+    assert {entry.name for entry in files.of(task.split("/")[1])} == set(EGOPROCEL[task])
+    # A file in another dataset's folder, which has the registered name.
     (tmp_path / "egovlp/MECCANO/holiday.pt").touch()
     assert len(find("mine", "egoprocel", tmp_path, {"subset": dataset, "features_alone": True}).unassigned) == 1
 
@@ -261,7 +261,7 @@ def pickled(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "message"),
     [
         (truncated, "are truncated, damaged or not a file of tensors"),
         (pickled, "has pickled Python objects"),
@@ -290,7 +290,7 @@ def pickled(folder: Path) -> None:
     ],
 )
 def test_a_wrong_archive_is_refused_in_one_line(
-    spoil: dict[str, Any] | Callable[[Path], None], said: str, tmp_path: Path
+    spoil: dict[str, Any] | Callable[[Path], None], message: str, tmp_path: Path
 ) -> None:
     if isinstance(spoil, dict):
         archive(tmp_path, **spoil)
@@ -299,13 +299,13 @@ def test_a_wrong_archive_is_refused_in_one_line(
     before = sorted(tmp_path.iterdir())
     with pytest.raises(RgwotError) as caught:
         import_features(tmp_path / "a.pt/0003.pt", tmp_path / "0003.zarr", FEATURES)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert sorted(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("fact_step_id", "id", "lacks fact_step_id; expected the table of the release"),
         ("0003.pt", "../0003.pt", "path '../0003.pt' leaves the folder"),
@@ -314,12 +314,12 @@ def test_a_wrong_archive_is_refused_in_one_line(
         (",1,1.0,2.0", ",1,1.0,9.0", "segment 1-9 s of a video of 1.25 s"),
     ],
 )
-def test_a_wrong_table_is_refused_in_one_line(old: str, new: str, said: str, tmp_path: Path) -> None:
+def test_a_wrong_table_is_refused_in_one_line(old: str, new: str, message: str, tmp_path: Path) -> None:
     table = archive(tmp_path)
     table.write_text(table.read_text().replace(old, new))
     with pytest.raises(RgwotError) as caught:
         make_manifest(tmp_path, "packed", {"subset": "meccano"}, FORM["imported"], "meccano")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "m.csv").exists()
 
@@ -344,7 +344,7 @@ def test_times_that_alternate_have_the_rate_of_their_mean(tmp_path: Path) -> Non
 def test_times_alone_say_the_rate_where_none_is_stated(rate: float, native: float, found: int, tmp_path: Path) -> None:
     form = ImportSettings.model_validate({**ENTRIES["egtea_gaze_vjepa"]["imported"], "channels": 3})
     for count in (40, 51, 333):
-        # Of the sampled frames, as they are decoded: their distances alternate.
+        # Times are those of the decoded frames, whose distances alternate.
         times = np.floor(np.arange(count) * native / rate + 1e-6) / native
         for breaks in (0, 7):
             times[count // 2 :] += breaks
@@ -356,7 +356,7 @@ def test_times_alone_say_the_rate_where_none_is_stated(rate: float, native: floa
 
 
 @pytest.mark.parametrize(
-    ("rates", "said"),
+    ("rates", "message"),
     [
         (None, "no such file; expected the table `rates`, a CSV with the columns video, fps and frames"),
         ("video,fps,frames\nHead_6,25,100\n", "no row for video 'Head_5'"),
@@ -364,14 +364,14 @@ def test_times_alone_say_the_rate_where_none_is_stated(rate: float, native: floa
         ("video,fps,frames\nHead_5,25,999\n", "6 features of 16 frames, but"),
     ],
 )
-def test_rates_that_do_not_fit(rates: str | None, said: str, tmp_path: Path) -> None:
+def test_rates_that_do_not_fit(rates: str | None, message: str, tmp_path: Path) -> None:
     torch.save(torch.zeros(6, 2), tmp_path / "Head_5.pt")
     if rates is not None:
         (tmp_path / "videos.csv").write_text(rates)
     settings = ImportSettings(axes="TC", window=16, rates=str(tmp_path / "videos.csv"))
     with pytest.raises(RgwotError) as caught:
         import_features(tmp_path / "Head_5.pt", tmp_path / "a.zarr", settings)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert not (tmp_path / "a.zarr").exists()
 
 
@@ -390,7 +390,7 @@ def test_files_may_have_rates_of_their_own(tmp_path: Path) -> None:
         assert (store.attributes["fps"], store.duration_s) == (25.0, pytest.approx(4.0))
     with pytest.raises(RgwotError, match="says 60 per second; expected a multiple of 25"):
         import_features(tmp_path / "odd.npy", tmp_path / "odd.zarr", settings)
-    # A row that changes makes the store again.
+    # If its row changes, the store is made again.
     table.write_text("video,fps\nfast,100\n")
     import_features(tmp_path / "fast.npy", tmp_path / "fast.zarr", settings)
     assert open_store(tmp_path / "fast.zarr").duration_s == pytest.approx(8.0)
@@ -408,20 +408,20 @@ def test_other_rates_make_the_store_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "said"),
+    ("file", "old", "new", "message"),
     [
         ("mapping/mapping.txt", "1 step_1", "one step_1", "expected a whole number, a blank and a new name"),
         ("mapping/mapping.txt", "1 step_1", "1 other", "'step_1' is not a name in mapping.txt"),
         ("groundTruth/changing_tire_0001", "step_1", "step_1\nstep_1", "wrong rate, axes or file?"),
     ],
 )
-def test_lines_that_do_not_fit(file: str, old: str, new: str, said: str, tmp_path: Path) -> None:
+def test_lines_that_do_not_fit(file: str, old: str, new: str, message: str, tmp_path: Path) -> None:
     asot(tmp_path, "YTI", 4, True, "bg")
     path = tmp_path / "YTI" / file
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(RgwotError, match=r"YTI") as caught:
         make_manifest(tmp_path, "frame_labels", {}, {"axes": "TC", "fps": 30})
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert not (tmp_path / "m.csv").exists()
 
 
@@ -465,7 +465,7 @@ def test_two_downloads_in_one_folder_are_told_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("entry", "message"),
     [
         ({"layout": "packed"}, "imported: Field required in the layout packed"),
         ({"layout": "egoprocel", "imported": {"axes": "TC", "window": 16}}, "native_fps: Field required with window"),
@@ -476,7 +476,7 @@ def test_two_downloads_in_one_folder_are_told_apart(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_entries_that_lack_something(entry: dict[str, Any], said: str) -> None:
+def test_entries_that_lack_something(entry: dict[str, Any], message: str) -> None:
     with pytest.raises(RgwotError) as caught:
         load_config({"datasets": {"mine": {"root": "data", **entry}}})
-    assert said in str(caught.value)
+    assert message in str(caught.value)

@@ -31,7 +31,7 @@ def test_decimal_commas_are_read_where_the_columns_have_another_sign(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("x,y\nm/s2,m/s2\n1,2\n", "line 2: 'm/s2', expected numbers; delete a row of units"),
         ("# Android, 100 Hz\nx,y\n1,2\n", "line 2: 'x', expected numbers"),
@@ -52,9 +52,9 @@ def test_decimal_commas_are_read_where_the_columns_have_another_sign(tmp_path: P
         ("x\ty\n1,234\t2,345\n", "'1,234', in which the comma may separate thousands"),
     ],
 )
-def test_a_line_without_numbers_is_named(tmp_path: Path, text: str, said: str) -> None:
+def test_a_line_without_numbers_is_named(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "a.csv").write_text(text)
-    with pytest.raises(RgwotError, match=said) as caught, open_array(tmp_path / "a.csv", None):
+    with pytest.raises(RgwotError, match=message) as caught, open_array(tmp_path / "a.csv", None):
         pass
     assert "\n" not in str(caught.value)
 

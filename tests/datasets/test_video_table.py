@@ -37,7 +37,7 @@ def test_semicolons_and_tabs(tmp_path: Path, between: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("name,group\nmonday,a\n", "no column video; expected it and others"),
         ("video,Group,group\nmonday,a,b\n", "two columns 'group'; expected every column once"),
@@ -56,8 +56,8 @@ def test_semicolons_and_tabs(tmp_path: Path, between: str) -> None:
         ),
     ],
 )
-def test_refused_in_one_line(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(RgwotError, match=said) as caught:
+def test_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(RgwotError, match=message) as caught:
         groups(tmp_path / "videos.csv", text)
     assert "make it again" not in str(caught.value)
 
@@ -71,7 +71,7 @@ def test_the_table_is_neither_annotation_nor_features(tmp_path: Path, layout: st
     found = find("mine", layout, tmp_path).tasks["tea"]
     assert [entry.video for entry in found.videos] == ["monday"]
     assert (found.without_video, found.problem) == ((), None)
-    # Of a video that is called so, it is the annotation.
+    # If a video has this name, the file is its annotation.
     (tmp_path / "tea" / f"videos.{suffix}").touch()
     assert {entry.annotation for entry in find("mine", layout, tmp_path).of("tea")} == {
         "tea/monday.csv",

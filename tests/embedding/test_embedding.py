@@ -76,19 +76,19 @@ def test_embeddings_are_the_model_applied_by_hand(
             stack = [maps[min(max(t + offset, 0), len(maps) - 1)] for offset in offsets]
             with torch.no_grad():
                 expected.append(encoder(torch.stack(stack)[None])[0])
-        found = made[video]
-        np.testing.assert_allclose(found.embedding, torch.stack(expected), atol=1e-5)
-        assert np.std(found.embedding, axis=0).max() > 1e-3
-        np.testing.assert_array_equal(found.time_s, np.arange(len(maps)) / FPS)
-        assert (found.duration_s, found.native_fps) == (len(maps) / FPS, 30000 / 1001)
+        actual = made[video]
+        np.testing.assert_allclose(actual.embedding, torch.stack(expected), atol=1e-5)
+        assert np.std(actual.embedding, axis=0).max() > 1e-3
+        np.testing.assert_array_equal(actual.time_s, np.arange(len(maps)) / FPS)
+        assert (actual.duration_s, actual.native_fps) == (len(maps) / FPS, 30000 / 1001)
 
 
 def test_raw_features_are_spatial_means_of_norm_one(task: Path, tmp_path: Path) -> None:
     embed(task, task.parent, None, tmp_path / "raw.zarr", device="cpu", threads=1)
-    made = read_embeddings(tmp_path / "raw.zarr")
-    assert (made.method, made.features_fps) == ("raw", FPS)
+    embedded = read_embeddings(tmp_path / "raw.zarr")
+    assert (embedded.method, embedded.features_fps) == ("raw", FPS)
     maps = open_store(task.parent / "c.zarr").read().astype(np.float64).mean(axis=(2, 3))
-    np.testing.assert_allclose(made.videos["c"].embedding, maps / np.linalg.norm(maps, axis=1)[:, None], atol=1e-6)
+    np.testing.assert_allclose(embedded.videos["c"].embedding, maps / np.linalg.norm(maps, axis=1)[:, None], atol=1e-6)
 
 
 def test_an_older_result_is_replaced(task: Path, tmp_path: Path) -> None:

@@ -59,10 +59,10 @@ def test_convolution_equals_conv3d_in_value_and_gradients(
     x = stacks(4, c).requires_grad_()
     weighting = stacks(4, c, seed=1, features=outputs)
     expected = conv(x.permute(1, 4, 0, 2, 3)).permute(2, 0, 3, 4, 1)
-    found = convolve(x, conv.weight, conv.bias, dtype)
-    assert found.dtype == torch.float32
+    actual = convolve(x, conv.weight, conv.bias, dtype)
+    assert actual.dtype == torch.float32
     of = (x, conv.weight, conv.bias)
-    mine = [found, *torch.autograd.grad((found * weighting).sum(), of)]
+    mine = [actual, *torch.autograd.grad((actual * weighting).sum(), of)]
     theirs = [expected, *torch.autograd.grad((expected * weighting).sum(), of)]
     for ours, reference in zip(mine, theirs, strict=True):
         assert (ours - reference).norm() < error * reference.norm()
@@ -113,9 +113,9 @@ def test_pairs_in_one_batch_equal_pairs_one_by_one(mode: str) -> None:
     together, apart = (initialised(0, batch_norm=mode, **SMALL) for _ in range(2))
     x = clips(3 * 8, 2)
     masks = dropout_masks(np.random.default_rng(0), 24, (6, 7), 0.3)
-    found = together(x, pairs=3, masks=masks)
+    embeddings = together(x, pairs=3, masks=masks)
     parts = [apart(x[i : i + 8], masks=[mask[i : i + 8] for mask in masks]) for i in (0, 8, 16)]
-    torch.testing.assert_close(found, torch.cat(parts), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(embeddings, torch.cat(parts), atol=1e-5, rtol=1e-5)
     for (name, mine), theirs in zip(together.state_dict().items(), apart.state_dict().values(), strict=True):
         torch.testing.assert_close(mine, theirs, atol=1e-6, rtol=1e-5, msg=name)
 
@@ -126,9 +126,9 @@ def test_per_video_statistics_are_those_of_two_replicas() -> None:
     first, second = Textbook(encoder), Textbook(encoder)
     joint = initialised(0, batch_norm="joint", **SMALL)
     x = clips(8, 2) + torch.arange(8)[:, None, None, None, None].ge(4) * 2.0
-    found = encoder(x)
-    torch.testing.assert_close(found, torch.cat([first(x[:4]), second(x[4:])]), atol=1e-5, rtol=1e-5)
-    assert not torch.allclose(found, joint(x), atol=1e-2)
+    embeddings = encoder(x)
+    torch.testing.assert_close(embeddings, torch.cat([first(x[:4]), second(x[4:])]), atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(embeddings, joint(x), atol=1e-2)
     torch.testing.assert_close(encoder.bn1.running_mean, first.bn1.running_mean)
     torch.testing.assert_close(encoder.bn2.running_var, first.bn2.running_var)
 
@@ -152,7 +152,7 @@ def test_initial_weights_depend_on_the_seed_alone() -> None:
 
 @pytest.mark.parametrize("batch_norm", ["joint", "per_video"])
 def test_embedding_takes_any_number_of_clips(batch_norm: str) -> None:
-    # A video has as many samples as it has: in eval mode there are no groups that could fail to divide it.
+    # Any number of samples is possible in eval mode, which has no groups that must divide it.
     encoder = initialised(0, c=2, D=8, channels=8, hidden=8, features=16, batch_norm=batch_norm).eval()
     x = clips(7, 2)
     with torch.no_grad():

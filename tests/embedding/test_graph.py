@@ -40,7 +40,7 @@ def test_edges_by_hand() -> None:
         expected[a, b] = expected[b, a] = 1
     np.testing.assert_array_equal(edges.toarray(), expected)
     np.testing.assert_allclose(similarity, np.cos(np.radians([2, 3, 43, 2, 3])), rtol=1e-5)
-    # More neighbours than the other video has: all of its clips.
+    # If more neighbours are asked for than the other video has clips, all of them are taken.
     assert unity_graph([first, second], neighbours=9)[0].nnz == 2 * (3 + 6)
 
 
@@ -102,11 +102,11 @@ def settings(**graph: object) -> dict[str, object]:
 def test_clips_of_one_place_come_together_across_videos(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores(task())
     embed = fit_by("gpl", stores, settings(), seed=0)
-    found = [embed(store) for store in stores]
-    x = np.concatenate([one.embedding for one in found])
+    actual = [embed(store) for store in stores]
+    x = np.concatenate([one.embedding for one in actual])
     assert x.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, rtol=1e-5)
-    assert all(one.background is None for one in found)
+    assert all(one.background is None for one in actual)
     # Both samples of a clip are one.
     np.testing.assert_array_equal(x[::2], x[1::2])
     truth = np.concatenate([np.argmax(spatial_means(store)[:, :8], axis=1) for store in stores])
@@ -115,7 +115,7 @@ def test_clips_of_one_place_come_together_across_videos(write_stores: Callable[.
     assert cosines[same].mean() > cosines[~same].mean() + 0.3
     again = np.concatenate([fit_by("gpl", stores, settings(), seed=0)(store).embedding for store in stores])
     np.testing.assert_array_equal(again, x)
-    assert not np.array_equal(fit_by("gpl", stores, settings(), seed=1)(stores[0]).embedding, found[0].embedding)
+    assert not np.array_equal(fit_by("gpl", stores, settings(), seed=1)(stores[0]).embedding, actual[0].embedding)
 
 
 def test_a_video_held_out_is_put_beside_its_nearest_nodes(write_stores: Callable[..., list[FeatureStore]]) -> None:
@@ -153,7 +153,7 @@ def test_without_node2vec_a_node_is_the_mean_of_its_neighbourhood(
 
 def test_what_no_other_video_shows_is_background(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores(task())
-    # Of 68 clips in four videos the 4 of the detour: the lowest 6 percent.
+    # The 4 clips of the detour, of 68 in four videos, are the lowest 6 percent.
     block = settings(background=0.05, update="mean")
     embed = fit_by("gpl", stores, block, seed=0)
     detour = np.zeros(40, dtype=bool)

@@ -1,4 +1,4 @@
-"""The families of the other alignment losses train, resume with the same bits, and give models that load."""
+"""The families with other alignment losses train, resume bit for bit, and give models that can be loaded."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_maps_are_accompanied_by_their_speed_at_every_place(
     index = make_task((40, 50))
     stores = open_stores(index, index.parent)
     channels = stores[0].shape[1]
-    # No principal components: what is projected is what was whitened.
+    # Without principal components, projected features equal whitened ones.
     as_it_is = Projection(np.zeros(2 * channels, np.float32), np.eye(2 * channels, dtype=np.float32))
     for store in stores:
         maps = store.read().astype(np.float64)
@@ -133,31 +133,31 @@ def test_scales_of_the_channels_of_vectors_change_nothing(
     held_out: tuple[str, ...],
     beside: float,
 ) -> None:
-    """Powers of two, so that not a bit may differ, of a video that the model did not see either."""
+    """Scales are powers of two, so every bit must agree, for an unseen video, too."""
     scales = 2.0 ** np.array([9, -7, 0, 3, -2, 5])
     videos = [sensors(seed, 40 + seed) for seed in range(4)]
     chosen = settings(data__split="holdout" if held_out else "all", encoder__beside=beside)
-    found = []
+    actual = []
     for name, factor in (("as they are", 1.0), ("rescaled", scales)):
         index = write_vectors([x * factor for x in videos])
         train(index, index.parent, tmp_path / name, chosen, 0, device="cpu", held_out=held_out)
         embed(index, index.parent, tmp_path / name / "model.pt", tmp_path / f"{name}.zarr", device="cpu")
         made = read_embeddings(tmp_path / f"{name}.zarr").videos
-        found.append([made[f"v{number}"].embedding for number in range(4)])
-    for one, other in zip(*found, strict=True):
+        actual.append([made[f"v{number}"].embedding for number in range(4)])
+    for one, other in zip(*actual, strict=True):
         np.testing.assert_array_equal(one, other)
-    assert np.concatenate(found[0]).std(axis=0).max() > 0.01  # three steps of training, yet not a constant
+    assert np.concatenate(actual[0]).std(axis=0).max() > 0.01  # three steps of training, yet not a constant
 
 
 def test_vectors_can_still_be_given_as_they_are(
     write_vectors: Callable[..., Path], settings: Callable[..., TrainedEncoder], tmp_path: Path
 ) -> None:
     index = write_vectors([sensors(0), sensors(1)])
-    for wanted, projected_, standardised in [
+    for norm, projected_, standardised in [
         ("auto", True, False), ("whitened", True, False), ("channel", False, True), ("none", False, False),
     ]:  # fmt: skip
-        train(index, index.parent, tmp_path / wanted, settings(encoder__input_norm=wanted), 0, device="cpu")
-        model = torch.load(tmp_path / wanted / "model.pt", weights_only=True)
+        train(index, index.parent, tmp_path / norm, settings(encoder__input_norm=norm), 0, device="cpu")
+        model = torch.load(tmp_path / norm / "model.pt", weights_only=True)
         assert (("projection" in model), model["architecture"]["input_norm"]) == (projected_, standardised)
 
 

@@ -17,7 +17,7 @@ SMALL = Regression(E=3, epochs=2, lr=0.01, batch=4)
 
 
 def drifting(T: int, seed: int) -> np.ndarray:
-    """Features of which some go through the video in one direction, at another level in every video."""
+    """Some features change monotonically over the video, with a different offset in every video."""
     rng = np.random.default_rng(seed)
     time = np.arange(T)[:, None] / T
     return np.hstack([time * 3 + rng.normal(), np.sin(4 * time) * 5 - rng.normal(), rng.normal(size=(T, 4))])
@@ -48,7 +48,7 @@ def test_training_against_adam_by_hand() -> None:
     x = torch.randn(6, 5, generator=torch.Generator().manual_seed(1))
     times = torch.arange(6) / 6
     settings = Regression(E=2, epochs=32, lr=0.05, weight_decay=0.3, batch=4)
-    found = train_regressor(x, times, settings, seed=7)
+    regressor = train_regressor(x, times, settings, seed=7)
 
     model = TimeRegressor(5, 2, seed=7)
     shuffle = torch.Generator().manual_seed(7)
@@ -68,7 +68,7 @@ def test_training_against_adam_by_hand() -> None:
                     m.mul_(0.9).add_(0.1 * full)
                     v.mul_(0.999).add_(0.001 * full**2)
                     w -= rate * (m / (1 - 0.9**step)) / ((v / (1 - 0.999**step)).sqrt() + 1e-8)
-    for one, other in zip(found.parameters(), weights, strict=True):
+    for one, other in zip(regressor.parameters(), weights, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
 
 
@@ -80,10 +80,10 @@ def test_it_learns_when_a_frame_is_and_new_videos_follow(write_stores: Callable[
     spread = embed(stores[3]).embedding.std(axis=0).max()
     assert np.abs(early - late).max() > 1.5 * spread
     for store in stores:
-        found = embed(store)
-        assert found.embedding.shape == (60, 5)
-        assert found.embedding.dtype == np.float32
-        assert found.background is None
+        embedded = embed(store)
+        assert embedded.embedding.shape == (60, 5)
+        assert embedded.embedding.dtype == np.float32
+        assert embedded.background is None
 
 
 def test_the_seed_decides_and_threads_do_not(write_stores: Callable[..., list[FeatureStore]]) -> None:
@@ -113,8 +113,8 @@ def test_features_are_standardised_within_their_video_only_where_that_is_asked_f
     times = torch.from_numpy(np.tile(np.arange(30, dtype=np.float32) / 30, 2))
     model = train_regressor(torch.from_numpy(np.concatenate(read)), times, chosen, 0)
     expected = model.embed(torch.from_numpy(read[1])).detach().numpy()
-    found = chosen(stores, 0)(stores[1]).embedding
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    actual = chosen(stores, 0)(stores[1]).embedding
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_only_the_drawn_videos_train(write_stores: Callable[..., list[FeatureStore]]) -> None:

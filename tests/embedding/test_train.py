@@ -1,4 +1,4 @@
-"""The training stage: it learns, it resumes with the same bits, it writes what the contract says."""
+"""The training stage learns, resumes bit for bit, and writes the documented files."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_the_contrast_to_the_letter(unit: str, expected: float) -> None:
 def test_units_of_the_window_of_the_contrast(make_task: Callable[..., Path], settings: Make, tmp_path: Path) -> None:
     """Two videos of 26 samples, 13 s: 0.2 of that are 2.6 s. One twice as long has a window twice as long."""
     same, other = make_task((26, 26)), make_task((26, 52))
-    found = {}
+    actual = {}
     for index, unit, sigma in [
         (same, "share", 0.2), (same, "seconds", 2.6), (same, "native_frames", 2.6 * 30000 / 1001),
         (other, "share", 0.2), (other, "seconds", 2.6),
@@ -150,10 +150,10 @@ def test_units_of_the_window_of_the_contrast(make_task: Callable[..., Path], set
         out = tmp_path / f"{unit}{index is other}"
         chosen = settings(cidm__unit=unit, cidm__sigma=sigma, train__iterations=4)
         train(index, index.parent, out, chosen, 0, device="cpu")
-        found[unit, index is other] = losses(out)
-    np.testing.assert_allclose(found["share", False], found["seconds", False], rtol=1e-5)
-    np.testing.assert_allclose(found["native_frames", False], found["seconds", False], rtol=1e-5)
-    assert np.abs(found["share", True] - found["seconds", True])[0, 2] > 1e-3
+        actual[unit, index is other] = losses(out)
+    np.testing.assert_allclose(actual["share", False], actual["seconds", False], rtol=1e-5)
+    np.testing.assert_allclose(actual["native_frames", False], actual["seconds", False], rtol=1e-5)
+    assert np.abs(actual["share", True] - actual["seconds", True])[0, 2] > 1e-3
 
 
 LEARNING = {"loss__alignment": "mapped"}

@@ -32,7 +32,7 @@ def test_the_model_is_the_same_whatever_is_in_a_video_held_out(task: Path, setti
     shutil.rmtree(task.parent / "v1.zarr")
     write_video(task.parent / "v1.zarr", LENGTHS[1], seed=99)
     train(task, task.parent, out[1], chosen, 3, device="cpu", held_out=["v4", "v1"])
-    # The test itself: a training that sees v1 does notice.
+    # Check of the test itself: a training that includes v1 gives another model.
     train(task, task.parent, out[3], chosen, 3, device="cpu", held_out=["v0"])
     shutil.rmtree(task.parent / "v1.zarr")
     train(task, task.parent, out[2], chosen, 3, device="cpu", held_out=["v1", "v4"])
@@ -73,7 +73,7 @@ def test_embeddings_tell_which_part_a_video_is_in(task: Path, settings: Make, tm
     embed(task, task.parent, None, tmp_path / "raw.zarr", device="cpu", held_out=["v2", "v4"])
     embed(task, task.parent, None, tmp_path / "all.zarr", device="cpu")
     for name in ("trained", "raw"):
-        made = read_embeddings(tmp_path / f"{name}.zarr")
-        assert made.held_out == ("v2", "v4")
-        assert (set(made.part(held_out=False)), set(made.part(held_out=True))) == ({"v0", "v1", "v3"}, {"v2"})
+        embedded = read_embeddings(tmp_path / f"{name}.zarr")
+        assert embedded.held_out == ("v2", "v4")
+        assert (set(embedded.part(held_out=False)), set(embedded.part(held_out=True))) == ({"v0", "v1", "v3"}, {"v2"})
     assert read_embeddings(tmp_path / "all.zarr").held_out == ()

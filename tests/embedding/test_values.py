@@ -1,4 +1,4 @@
-"""Numbers that are no features are refused or told by name, and real signals are not."""
+"""Channels such as clocks or labels are refused or reported by name, and real signals are not."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def signal(seed: int, samples: int = 120) -> Array:
     return x
 
 
-def told(changed: Array | None, times: Array | None = None) -> list[str]:
-    """Return what is told of five recordings, of which the first is changed."""
+def warnings_about(changed: Array | None, times: Array | None = None) -> list[str]:
+    """Return the warnings about five recordings, the first of which is changed."""
     every = {f"r{seed}": signal(seed) for seed in range(5)}
     every |= {} if changed is None else {"r0": changed}
     lines = unusual({name: values_of(x) for name, x in every.items()}, {"r0": times})
@@ -35,15 +35,15 @@ def told(changed: Array | None, times: Array | None = None) -> list[str]:
 
 
 def test_signals_are_not_told() -> None:
-    assert told(None) == []
+    assert warnings_about(None) == []
     clicks = signal(0)
     clicks[40, 0] = 8
-    assert told(clicks) == []
+    assert warnings_about(clicks) == []
     rng = np.random.default_rng(0)
     # Heavy tails, tools that are used or not, a step that lasts, and a feature that grows with jumps.
     for x in (rng.standard_cauchy((300, 3)), (rng.random((120, 3)) < 0.1) * 1.0, signal(0).round(1)):
         check_first_row("r0", x)
-    assert told((rng.random((120, 3)) < 0.3) * 1.0) == []
+    assert warnings_about((rng.random((120, 3)) < 0.3) * 1.0) == []
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_header_rows_are_refused(head: list[float], second: list[list[float]]) -
 def test_codes_and_spikes_are_told(code: float, count: int) -> None:
     x = signal(0)
     x[50 : 50 + count] = code
-    (line,) = told(x)
+    (line,) = warnings_about(x)
     assert line.startswith(
         f"r0: {count} of 120 samples lie far from all others, such as {code:g} in sample 50, channel 0"
     )
@@ -79,12 +79,12 @@ def test_codes_in_much_of_a_recording_are_told(count: int) -> None:
     rng = np.random.default_rng(0)
     x = signal(0)
     x[rng.choice(120, count, replace=False)] = -9999
-    (line,) = told(x)
+    (line,) = warnings_about(x)
     assert line.startswith(f"r0: {count} of 120 samples lie far from all others, such as -9999 in sample")
     # A tool that takes 5 A while it runs.
     x = signal(0)
     x[:, 1] = np.where(rng.random(120) < count / 120, 0, 5 + 0.1 * rng.normal(size=120))
-    assert told(x) == []
+    assert warnings_about(x) == []
 
 
 def test_clocks_are_told_by_value() -> None:
@@ -116,7 +116,7 @@ def test_clocks_are_told_by_value() -> None:
 def test_dead_stretches_are_told(first: int, last: int) -> None:
     x = signal(0)
     x[first : last + 1] = x[first]
-    (line,) = told(x)
+    (line,) = warnings_about(x)
     assert line.startswith(f"r0: samples {first} to {last} of 120 are equal; was the sensor off")
 
 
@@ -124,14 +124,14 @@ def test_short_and_noisy_stretches_and_single_channels_are_told() -> None:
     rng = np.random.default_rng(0)
     x = signal(0)
     x[60:78] = x[60]
-    assert told(x)[0].startswith("r0: samples 60 to 77 of 120 are equal")
+    assert warnings_about(x)[0].startswith("r0: samples 60 to 77 of 120 are equal")
     x[60:] = x[60] + 1e-7 * rng.normal(size=(60, 3))
-    assert told(x)[0].startswith("r0: samples 60 to 119 of 120 are equal")
+    assert warnings_about(x)[0].startswith("r0: samples 60 to 119 of 120 are equal")
     x = signal(0)
     x[60:, 0] = 0.5
-    (line,) = told(x)
+    (line,) = warnings_about(x)
     assert line.startswith("r0: channel 0 does not change from sample 60 to 119 of 120")
-    # Off in the same part of every recording, and all the time.
+    # Off in the same part of every recording, or always.
     every = {f"r{seed}": signal(seed) for seed in range(3)}
     for one in every.values():
         one[60:] = 0
@@ -149,7 +149,7 @@ def test_lost_samples_are_told() -> None:
         "17 of 120 samples are 0 in every channel, such as sample 3, and no other has a 0; were they lost? leave these "
         "samples out, or interpolate them"
     )
-    # A sensor at rest shows other zeros, too; a long stretch is told as such; and a few samples may be chance.
+    # A resting sensor has other zeros, too; a long stretch is reported as such; a few samples may be chance.
     rest = x.copy()
     rest[1, 0] = 0
     stretch = signal(0)[:, :2]
@@ -188,25 +188,25 @@ def test_parts_of_one_recording_are_told() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 600, 6))
 
-    def told(**recordings: NDArray[Any]) -> list[str]:
+    def warnings_about(**recordings: NDArray[Any]) -> list[str]:
         return list(unusual({name: values_of(one) for name, one in recordings.items()}, {}))
 
-    # A row shorter at either end, a half, and most of it among other samples.
+    # The recording without a row at either end, half of it, and most of it among other samples.
     for part in (x[:-1], x[1:], x[300:], np.concatenate([y[:20], x[40:], y[20:30]])):
-        assert told(a=x, b=y, c=part) == ["c"]
-    # Half of it is another recording; samples that occur everywhere, in any order, tell nothing.
-    assert told(a=x, b=np.concatenate([y[:300], x[:250]])) == []
-    assert told(a=rng.integers(-2, 3, (500, 3)), b=rng.integers(-2, 3, (499, 3))) == []
-    assert told(a=np.tile(np.eye(5), (40, 1)), b=np.tile(np.eye(5), (30, 1))) == []
-    # Equal ones are told as copies.
-    assert told(a=x, b=x) == []
+        assert warnings_about(a=x, b=y, c=part) == ["c"]
+    # Half of it is another recording; samples that occur everywhere in any order are no evidence of a copy.
+    assert warnings_about(a=x, b=np.concatenate([y[:300], x[:250]])) == []
+    assert warnings_about(a=rng.integers(-2, 3, (500, 3)), b=rng.integers(-2, 3, (499, 3))) == []
+    assert warnings_about(a=np.tile(np.eye(5), (40, 1)), b=np.tile(np.eye(5), (30, 1))) == []
+    # Equal recordings are reported as copies.
+    assert warnings_about(a=x, b=x) == []
 
 
 def test_pauses_in_times_are_told() -> None:
     times = np.arange(120) / 4
-    assert told(None, times) == []
-    assert told(None, np.where(np.arange(120) >= 60, times + 1, times)) == []
-    (line,) = told(None, np.where(np.arange(120) >= 60, times + 600, times))
+    assert warnings_about(None, times) == []
+    assert warnings_about(None, np.where(np.arange(120) >= 60, times + 1, times)) == []
+    (line,) = warnings_about(None, np.where(np.arange(120) >= 60, times + 600, times))
     assert line.startswith("r0: times: no feature from 14.75 to 615 s; this pause counts")
 
 
@@ -233,7 +233,9 @@ def test_doctor_tells_them_by_file(tmp_path: Path) -> None:
         (tea / f"r{seed}.csv").write_text(f"x,y,z,host_clock\n{text}\n", encoding="utf-8")
     entry = {"layout": "features", "root": str(tmp_path), "imported": {"axes": "TC", "fps": 4}}
     report = examine({"datasets": {"own": entry}}, "own")
-    found = [(one.severity, one.file, one.message) for one in report.findings if one.rule == "values"]
+    found = [
+        (finding.severity, finding.file, finding.message) for finding in report.findings if finding.rule == "values"
+    ]
     assert [(severity, file) for severity, file, _ in found] == [("warning", None), ("warning", "tea/r1.csv")]
     assert "channel 'x' does not change from sample 70 to 119" in found[1][2]
     assert "channel 'host_clock' rises or falls" in found[0][2]
@@ -248,12 +250,12 @@ def test_hdf5_that_was_not_written_is_told(tmp_path: Path) -> None:
             data[: 50 if seed == 0 else 120] = signal(seed)[: 50 if seed == 0 else 120]
     entry = {"layout": "features", "root": str(tmp_path), "imported": {"axes": "TC", "fps": 4}}
     report = examine({"datasets": {"own": entry}}, "own")
-    assert [(one.file, one.message[:40]) for one in report.findings if one.rule == "features"] == [
+    assert [(finding.file, finding.message[:40]) for finding in report.findings if finding.rule == "features"] == [
         ("tea/r0.h5", "58 % was never written and is read as 0;")
     ]
     # Named once.
-    assert not [one for one in report.findings if one.rule == "values"]
+    assert not [finding for finding in report.findings if finding.rule == "values"]
     with h5py.File(tea / "r0.h5", "w") as file:
         file.create_dataset("features", (10**9, 1000), "f4", chunks=(1000, 1000))
     report = examine({"datasets": {"own": entry}}, "own")
-    assert any("states the shape (1000000000, 1000)" in one.message for one in report.findings)
+    assert any("states the shape (1000000000, 1000)" in finding.message for finding in report.findings)

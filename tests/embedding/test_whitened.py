@@ -23,13 +23,13 @@ def samples(T: int, C: int, seed: int = 0) -> np.ndarray:
 
 def test_channels_are_standardised_and_constant_ones_are_nothing() -> None:
     x = samples(200, 4).astype(np.float16).astype(np.float64)
-    # What float16 makes of constants, by rounding to its neighbours, and of what is nothing beside the rest.
+    # Constants that float16 rounds to one of two neighbours, and channels that are tiny beside the rest.
     flicker = np.where(np.arange(200) % 3 == 0, 1.0, 1.0 + 2.0**-10)
     noise = 1e-7 * np.random.default_rng(1).normal(size=200)
-    found = standardise(np.column_stack([x, np.full(200, 0.3), np.zeros(200), flicker, 300 * flicker, noise]))
-    np.testing.assert_allclose(found[:, :4].mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(found[:, :4].std(axis=0), 1)
-    np.testing.assert_array_equal(found[:, 4:], 0)
+    actual = standardise(np.column_stack([x, np.full(200, 0.3), np.zeros(200), flicker, 300 * flicker, noise]))
+    np.testing.assert_allclose(actual[:, :4].mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(actual[:, :4].std(axis=0), 1)
+    np.testing.assert_array_equal(actual[:, 4:], 0)
     # A whole video of small numbers is as good as one of large ones, and a small channel beside large ones too.
     np.testing.assert_allclose(standardise(1e-6 * x), standardise(x), atol=1e-9)
     small = standardise(np.column_stack([x, 1e-3 * x[:, 0]]))
@@ -64,7 +64,7 @@ def test_variability_is_the_deviation_around_a_sample() -> None:
 
 
 def test_movement_tells_apart_what_values_do_not() -> None:
-    """Shaking and resting at the same places: the values say nothing, speed and variability each do."""
+    """Shaking and resting at the same positions: values do not tell them apart, speed and variability do."""
     generator = np.random.default_rng(0)
     shaking = np.repeat(np.tile([True, False], 5), 60)
     x = np.where(shaking[:, None], generator.normal(size=(600, 6)), 0.0) + generator.normal(size=(600, 6)) * 0.05
@@ -82,19 +82,19 @@ def test_movement_tells_apart_what_values_do_not() -> None:
 @pytest.mark.parametrize("shape", [(400, 6), (30, 60)])
 def test_what_is_fitted_is_white(shape: tuple[int, int]) -> None:
     x = samples(*shape)
-    found = fit_whitening([x[:11], x[11:]], 5, 1e-6)
-    white = (x - found.mean) @ found.basis
+    whitening = fit_whitening([x[:11], x[11:]], 5, 1e-6)
+    white = (x - whitening.mean) @ whitening.basis
     assert white.shape == (len(x), 5)
     np.testing.assert_allclose(white.mean(axis=0), 0, atol=1e-10)
     np.testing.assert_allclose(white.T @ white / len(x), np.eye(5), atol=1e-10)
-    # The components of largest variance, as the singular values of the samples have them.
+    # The components of largest variance, computed from the singular values of the samples.
     _, singular, rows = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
-    deviations = 1 / np.linalg.norm(found.basis, axis=0)
+    deviations = 1 / np.linalg.norm(whitening.basis, axis=0)
     np.testing.assert_allclose(deviations, singular[:5] / np.sqrt(len(x)))
-    cosines = np.abs(np.einsum("cd,dc->d", found.basis * deviations, rows[:5]))
+    cosines = np.abs(np.einsum("cd,dc->d", whitening.basis * deviations, rows[:5]))
     np.testing.assert_allclose(cosines, 1)
-    assert (found.basis[np.abs(found.basis).argmax(axis=0), range(5)] > 0).all()
-    np.testing.assert_allclose(np.linalg.norm(found.apply(x), axis=1), 1, rtol=1e-6)
+    assert (whitening.basis[np.abs(whitening.basis).argmax(axis=0), range(5)] > 0).all()
+    np.testing.assert_allclose(np.linalg.norm(whitening.apply(x), axis=1), 1, rtol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(400, 60), (60, 400)])
@@ -133,14 +133,14 @@ def test_cells_are_means_of_pieces_of_the_map(tmp_path: Path) -> None:
         writer.finish(70, {"status": "ok", "reason": ""})
         store = open_store(tmp_path / f"{number}.zarr")
         np.testing.assert_allclose(cell_means(store, 1), spatial_means(store), atol=1e-6)
-        found = cell_means(store, 2)
+        actual = cell_means(store, 2)
         values = maps.astype(np.float64)
         if (h, w) == (5, 7):
             pieces = [values[:, :, y, x] for y in (slice(0, 2), slice(2, 5)) for x in (slice(0, 4), slice(4, 7))]
         else:
             pieces = [values[:, :, y : y + 1] for y in range(h)]
         expected = np.concatenate([piece.mean(axis=(2, 3)) for piece in pieces], axis=1)
-        np.testing.assert_allclose(found, expected, atol=1e-6)
+        np.testing.assert_allclose(actual, expected, atol=1e-6)
 
 
 def videos() -> dict[str, np.ndarray]:
@@ -157,9 +157,9 @@ def videos() -> dict[str, np.ndarray]:
 def test_what_sets_videos_apart_does_not_remain(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores(videos())
     embed = fit_by("whitened", stores, {}, seed=0)
-    found = [embed(store).embedding for store in stores]
-    assert {x.dtype for x in found} == {np.dtype(np.float32)}
-    x = np.concatenate(found)
+    actual = [embed(store).embedding for store in stores]
+    assert {x.dtype for x in actual} == {np.dtype(np.float32)}
+    x = np.concatenate(actual)
     assert x.shape == (240, 4)
     np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, rtol=1e-5)
     # The same moment of two videos is nearer than another one of the same video.

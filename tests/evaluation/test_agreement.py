@@ -14,10 +14,10 @@ from rgwot.runtime.errors import RgwotError
 def test_the_same_partition_under_other_numbers_agrees() -> None:
     rng = np.random.default_rng(0)
     labels = [rng.integers(0, 4, 50) for _ in range(3)]
-    found = agreement(labels, [np.array([7, 3, 9, 1])[one] for one in labels])
-    assert (found.adjusted_rand, found.macro_f1, found.strict_f1) == (1.0, 1.0, 1.0)
-    assert found.matched == {0: 7, 1: 3, 2: 9, 3: 1}
-    assert found.split == found.merged == {}
+    agreed = agreement(labels, [np.array([7, 3, 9, 1])[label] for label in labels])
+    assert (agreed.adjusted_rand, agreed.macro_f1, agreed.strict_f1) == (1.0, 1.0, 1.0)
+    assert agreed.matched == {0: 7, 1: 3, 2: 9, 3: 1}
+    assert agreed.split == agreed.merged == {}
     other = [rng.integers(0, 4, 50) for _ in range(3)]
     expected = adjusted_rand_score(np.concatenate(labels), np.concatenate(other))
     assert agreement(labels, other).adjusted_rand == pytest.approx(expected, abs=1e-12)
@@ -26,11 +26,11 @@ def test_the_same_partition_under_other_numbers_agrees() -> None:
 def test_split_and_merged() -> None:
     one = np.repeat([1, 2, 3], [10, 10, 10])
     two = np.repeat([4, 5, 6], [6, 4, 20])
-    found = agreement([one], [two])
-    assert found.split == {1: [4, 5]}
-    assert found.merged == {6: [2, 3]}
+    agreed = agreement([one], [two])
+    assert agreed.split == {1: [4, 5]}
+    assert agreed.merged == {6: [2, 3]}
     # 1 is 4 for 6 frames, and 2 or 3 is 6 for 10: 16 of 30, either way round.
-    assert found.same == found.swapped().same == pytest.approx(16 / 30)
+    assert agreed.same == agreed.swapped().same == pytest.approx(16 / 30)
     assert (agreement([two], [one]).split, agreement([two], [one]).merged) == ({6: [2, 3]}, {1: [4, 5]})
     # A part that lies mostly elsewhere is no part, nor is one that is hardly there.
     assert agreement([np.repeat([1, 2], [10, 20])], [np.repeat([4, 5, 5], [9, 1, 20])]).split == {}
@@ -40,16 +40,18 @@ def test_kappa_is_that_of_scikit_learn_after_the_matching() -> None:
     rng = np.random.default_rng(1)
     for _ in range(5):
         one, other = rng.integers(0, 5, 300), rng.integers(0, 4, 300)
-        found = agreement([one], [other])
-        partner = {step: number for number, step in found.matched.items()}
+        agreed = agreement([one], [other])
+        partner = {step: number for number, step in agreed.matched.items()}
         renamed = np.array([partner.get(step, -1) for step in other])
-        assert found.kappa == pytest.approx(cohen_kappa_score(one, renamed))
-        for step, kappa in found.kappas.items():
+        assert agreed.kappa == pytest.approx(cohen_kappa_score(one, renamed))
+        for step, kappa in agreed.kappas.items():
             assert kappa == pytest.approx(cohen_kappa_score(one == step, renamed == step))
-        swapped = found.swapped()
-        assert swapped.kappa == pytest.approx(found.kappa)
-        assert all(swapped.kappas[other] == pytest.approx(found.kappas[step]) for step, other in found.matched.items())
-    # By their names, nothing is matched: 3 of one is 3 of the other.
+        swapped = agreed.swapped()
+        assert swapped.kappa == pytest.approx(agreed.kappa)
+        assert all(
+            swapped.kappas[other] == pytest.approx(agreed.kappas[step]) for step, other in agreed.matched.items()
+        )
+    # Compared by name, nothing is matched: 3 in one is 3 in the other.
     assert agreement([one], [other], same=True).kappa == pytest.approx(cohen_kappa_score(one, other))
     assert np.isnan(agreement([np.ones(5, int)], [np.ones(5, int)]).kappa)
 
@@ -58,12 +60,12 @@ def test_segments_by_hand() -> None:
     # Of 1, [0, 10) is [0, 8) of the other: 80 %; [20, 30) is [26, 30): 40 %. 2 has no partner; 0 is no segment.
     one = np.repeat([1, 2, 1, 0], [10, 10, 10, 10])
     other = np.repeat([7, 0, 7, 0], [8, 18, 4, 10])
-    found = agreement([one], [other])
-    assert found.matched == {0: 0, 1: 7}
-    assert found.segments_f1s == {1: 2 * 1 / 4, 2: 0}
-    assert found.segments_f1 == 2 * 1 / 5
+    agreed = agreement([one], [other])
+    assert agreed.matched == {0: 0, 1: 7}
+    assert agreed.segments_f1s == {1: 2 * 1 / 4, 2: 0}
+    assert agreed.segments_f1 == 2 * 1 / 5
     assert agreement([one], [other], 0.4).segments_f1 == 2 * 2 / 5
-    assert found.swapped().segments_f1s == {7: 0.5}
+    assert agreed.swapped().segments_f1s == {7: 0.5}
 
 
 def test_a_result_and_coders(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Key step 0 scored as background: found or not, and tied to background instead of matched."""
+"""Key step 0 scored as background: with or without it, and assigned to background instead of matched."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ PREDICTIONS = [[0, 0, 0, 5, 5, 5], [7, 7, 7, 0, 0, 5]]
 
 
 def test_detection_pools_the_videos():
-    found = background_detection(TRUTHS, PREDICTIONS, says_background=True)
-    assert found == pytest.approx((4 / 5, 4 / 6, 8 / 11))
-    assert found.f1 == pytest.approx(2 * found.precision * found.recall / (found.precision + found.recall))
+    detection = background_detection(TRUTHS, PREDICTIONS, says_background=True)
+    assert detection == pytest.approx((4 / 5, 4 / 6, 8 / 11))
+    assert detection.f1 == pytest.approx(
+        2 * detection.precision * detection.recall / (detection.precision + detection.recall)
+    )
     # Where 0 is no background, nothing is found.
     precision, *rest = background_detection(TRUTHS, PREDICTIONS, says_background=False)
     assert math.isnan(precision)
@@ -50,13 +52,13 @@ def test_where_zero_is_no_background_it_is_matched_with_a_step():
     assert macro.recall == pytest.approx((0 + 1 + 1) / 3)
     assert macro.precision == pytest.approx((0 + 1 / 4 + 1) / 3)
     assert score_fixed(STRICT, truth, prediction, n_key_steps=2, n_clusters=2, says_background=False).f1 == 0.5
-    # What a free matching gives the same answer shows what tying changes.
+    # The score with a free matching of the same answer, for comparison.
     assert score(STRICT, truth, prediction, 2, 2).f1 == pytest.approx(5 / 6)
 
 
 def test_one_label_for_background_everywhere_is_right_about_background_alone():
-    found = score_fixed(STRICT, TRUTHS, [[0] * 6, [0] * 6], n_key_steps=2, n_clusters=2, says_background=True)
-    assert found.f1 == pytest.approx(6 / 12)
+    scores = score_fixed(STRICT, TRUTHS, [[0] * 6, [0] * 6], n_key_steps=2, n_clusters=2, says_background=True)
+    assert scores.f1 == pytest.approx(6 / 12)
     assert score_fixed(STRICT, TRUTHS, [[1] * 6, [1] * 6], 2, 2, says_background=False).f1 == pytest.approx(4 / 12)
 
 

@@ -161,8 +161,10 @@ def test_scores_are_those_of_labels_at_every_second_native_frame(files):
     for protocol in PROTOCOLS.values():
         for background in ("with", "without"):
             expected = score(protocol, truths, labels[protocol.scope], 2, 7, background)
-            found = [value(table, metric, protocol.name, background) for metric in ("precision", "recall", "f1", "iou")]
-            assert found == pytest.approx(expected[:4], abs=1e-12)
+            actual = [
+                value(table, metric, protocol.name, background) for metric in ("precision", "recall", "f1", "iou")
+            ]
+            assert actual == pytest.approx(expected[:4], abs=1e-12)
 
 
 def test_k_counts_empty_clusters(files):
@@ -208,7 +210,7 @@ def test_the_order_of_annotation_rows_decides_overlaps(files):
 
 
 def at(row, **values):
-    """Return how a table is spoiled: other values in one row."""
+    """Return a function that changes values in one row of a table."""
 
     def spoil(table):
         table = table.astype(object)
@@ -257,8 +259,10 @@ def test_missing_files_are_named(tmp_path):
 def graphs(files, learner="precedence", graph=None):
     segments = files.segments[files.segments.scope == "task"]
     recordings = recordings_from_segments(segments)
-    found = learn(recordings, learner)
-    return partial(graph_table, predicted=found, deviating=deviations(found, recordings, known=False), graph=graph)
+    procedure = learn(recordings, learner)
+    return partial(
+        graph_table, predicted=procedure, deviating=deviations(procedure, recordings, known=False), graph=graph
+    )
 
 
 def test_scores_of_task_graphs_stand_behind_all_others(files):
@@ -315,7 +319,7 @@ def test_the_annotations_are_right_about_themselves(files):
 
 
 def test_videos_that_taught_are_not_scored_and_the_others_by_name(files):
-    # Key step 2 of the prediction is key step 2 of the annotation, whatever would match better.
+    # Key step 2 of the prediction is key step 2 of the annotation, even if another one matched better.
     files.segments = files.segments[files.segments["scope"] == "task"]
     files.diagnostics |= {"background": True, "labelled": {"videos": ["0003"], "names": {}, "extra": 1}}
     table = files.run(more=None)

@@ -24,8 +24,8 @@ def test_the_three_anchors(background):
     assert order_distance(truth, [np.zeros(20)] * 2, 3, 7, background) == 0.5
     # The matching is settled by three long videos; a short one has the steps the other way round.
     forward, backward = run(1, 2, 3, length=20), run(3, 2, 1)
-    found = order_distance([forward] * 3 + [run(1, 2, 3)], [forward] * 3 + [backward], 3, 3, background)
-    assert found == pytest.approx(1 / 4)
+    distance = order_distance([forward] * 3 + [run(1, 2, 3)], [forward] * 3 + [backward], 3, 3, background)
+    assert distance == pytest.approx(1 / 4)
 
 
 def test_uninformed_labels_lie_near_one_half():
@@ -67,9 +67,9 @@ def test_relabelling_does_not_matter():
     truths = [rng.integers(0, 5, 60) for _ in range(4)]
     predictions = [rng.integers(0, 4, 60) for _ in range(4)]
     names = np.array([11, 3, 8, 0])
-    found = order_distance(truths, predictions, 4, 4)
-    assert 0 < found < 1
-    assert order_distance(truths, [names[labels] for labels in predictions], 4, 4) == pytest.approx(found)
+    distance = order_distance(truths, predictions, 4, 4)
+    assert 0 < distance < 1
+    assert order_distance(truths, [names[labels] for labels in predictions], 4, 4) == pytest.approx(distance)
 
 
 def test_kendall_distance_is_half_of_one_minus_tau():

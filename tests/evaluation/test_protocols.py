@@ -14,14 +14,14 @@ PREDICTION = [0, 0, 1, 1, 1, 2, 2, 0, 2, 2, 0, 0]
 
 def test_f1_comes_from_the_averaged_precision_and_recall():
     # Video 1 is worked by hand (tests/worked_examples.md, K = 3): P .6556, R .8222. Video 2: .1389, .3333.
-    found = score(PROTOCOLS["macro_video"], [TRUTH, TRUTH], [PREDICTION, [0] * 12], 3, 3)
+    scores = score(PROTOCOLS["macro_video"], [TRUTH, TRUTH], [PREDICTION, [0] * 12], 3, 3)
     precision, recall = (0.655556 + 0.138889) / 2, (0.822222 + 0.333333) / 2
-    assert found.precision == pytest.approx(precision, abs=1e-5)
-    assert found.recall == pytest.approx(recall, abs=1e-5)
-    assert found.f1 == pytest.approx(2 * precision * recall / (precision + recall), abs=1e-5)
-    assert found.f1 != pytest.approx((0.7295 + 0.1961) / 2, abs=1e-3)
-    assert found.iou == pytest.approx((0.577778 + 0.138889) / 2, abs=1e-5)
-    assert found.n_videos == 2
+    assert scores.precision == pytest.approx(precision, abs=1e-5)
+    assert scores.recall == pytest.approx(recall, abs=1e-5)
+    assert scores.f1 == pytest.approx(2 * precision * recall / (precision + recall), abs=1e-5)
+    assert scores.f1 != pytest.approx((0.7295 + 0.1961) / 2, abs=1e-3)
+    assert scores.iou == pytest.approx((0.577778 + 0.138889) / 2, abs=1e-5)
+    assert scores.n_videos == 2
 
 
 def test_pooling_needs_labels_that_mean_the_same_in_all_videos():
@@ -44,9 +44,9 @@ def test_pooled_scores_are_those_of_the_concatenation():
 
 def test_strict_is_accuracy_over_the_frames_that_count():
     for background, hits, total in (("with", 8, 12), ("without", 5, 7)):
-        found = score(PROTOCOLS["strict_task"], [TRUTH], [PREDICTION], 3, 7, background)
+        scores = score(PROTOCOLS["strict_task"], [TRUTH], [PREDICTION], 3, 7, background)
         # Without background cluster 1 has class 1 (2 frames), cluster 2 class 3 (2), cluster 0 class 2 (1).
-        assert (found.precision, found.recall) == pytest.approx((hits / total, hits / total))
+        assert (scores.precision, scores.recall) == pytest.approx((hits / total, hits / total))
 
 
 def test_without_background_drops_the_frames_and_the_class():
@@ -89,12 +89,12 @@ def test_relabelling_videos_changes_no_per_video_score():
     renamed = [rng.permutation(4)[labels] + 10 for labels in predictions]
     for name in ("micro_video", "macro_video"):
         for background in ("with", "without"):
-            found = score(PROTOCOLS[name], truths, predictions, 5, 4, background)
-            assert found == pytest.approx(score(PROTOCOLS[name], truths, renamed, 5, 4, background))
+            scores = score(PROTOCOLS[name], truths, predictions, 5, 4, background)
+            assert scores == pytest.approx(score(PROTOCOLS[name], truths, renamed, 5, 4, background))
 
 
 def test_hieros_protocol_is_a_direct_computation_from_its_description():
-    """Per video over one-hot rows, background a class, SciPy's matching of 1 - overlap / T, means over what occurs."""
+    """Scores per video: background is a class, SciPy's matching of 1 - overlap / T, means over classes that occur."""
     rng = np.random.default_rng(5)
     differs = 0
     for _ in range(100):
@@ -138,7 +138,7 @@ def test_mistakes_are_named(name, labels, background, message):
 
 @pytest.mark.parametrize("name", ["macro_task", "strict_task"])
 def test_background_that_does_not_occur_is_no_class(name: str) -> None:
-    # Step 2 is not found. Matched with background, the cluster without a frame would take it out of the mean.
+    # Step 2 is not found. If the empty cluster were matched with background, step 2 would drop out of the mean.
     truths, predictions = [np.repeat([1, 2], [6, 2])], [np.full(8, 4)]
     found = [score(PROTOCOLS[name], truths, predictions, 2, 2, background) for background in ("with", "without")]
     assert found[0] == found[1]

@@ -23,7 +23,7 @@ sequences = st.lists(st.integers(0, 3), max_size=9)
 
 
 def frames(*steps: tuple[int, int]) -> np.ndarray:
-    """Labels of (label, frames) after each other."""
+    """Return labels (T,) from pairs (label, number of frames)."""
     return np.repeat([label for label, _ in steps], [length for _, length in steps])
 
 
@@ -50,18 +50,18 @@ def test_a_case_by_hand() -> None:
     """Two videos of 20 frames, steps 1 2 3 and 1 2, clusters 7 8 9 and one without a partner."""
     truths = [frames((1, 8), (0, 4), (2, 4), (3, 4)), frames((1, 10), (2, 10))]
     predictions = [frames((7, 10), (8, 6), (9, 4)), frames((7, 6), (5, 2), (7, 2), (8, 10))]
-    found = score_segmentation(truths, predictions, 3, 4, "without")
+    scores = score_segmentation(truths, predictions, 3, 4, "without")
     # Without background the first video is 8 4 4 frames: 7 7 7 7 7 7 7 7 | 8 8 8 8 | 9 9 9 9, all right.
-    assert found.mof == pytest.approx((16 + 18) / 36)
-    assert found.miou == pytest.approx((16 / 18 + 1 + 1) / 3)
+    assert scores.mof == pytest.approx((16 + 18) / 36)
+    assert scores.miou == pytest.approx((16 / 18 + 1 + 1) / 3)
     # 7 5 7 8 against 1 2: one label put in, one repeated.
-    assert found.edit == pytest.approx((1 + (1 - 2 / 4)) / 2)
+    assert scores.edit == pytest.approx((1 + (1 - 2 / 4)) / 2)
     # Of 7 predicted and 5 true segments, 3 + 2 agree by a half: 6 of 10 frames of step 1, all of step 2.
-    assert found.f1_50 == pytest.approx(2 * 5 / 12)
-    assert found.f1_10 == found.f1_25 == found.f1_50
-    assert (found.recall_sampled, found.precision_sampled) == (1.0, pytest.approx(5 / 6))
-    assert found.f1_sampled == pytest.approx(2 * (5 / 6) / (11 / 6))
-    assert found.n_videos == 2
+    assert scores.f1_50 == pytest.approx(2 * 5 / 12)
+    assert scores.f1_10 == scores.f1_25 == scores.f1_50
+    assert (scores.recall_sampled, scores.precision_sampled) == (1.0, pytest.approx(5 / 6))
+    assert scores.f1_sampled == pytest.approx(2 * (5 / 6) / (11 / 6))
+    assert scores.n_videos == 2
 
 
 def test_background_is_a_class_of_frames_and_no_segment() -> None:
@@ -70,10 +70,10 @@ def test_background_is_a_class_of_frames_and_no_segment() -> None:
     assert set(with_it[:-1]) == {1.0}
     # The cluster of background counts in the frames; where it is missing, two steps cover what lies between.
     bold = frames((1, 10), (2, 10))
-    said = score_segmentation([truth], [bold], 2, 3, "with")
-    assert said.mof == pytest.approx(12 / 20)
-    assert said.miou == pytest.approx((0 + 6 / 10 + 6 / 10) / 3)
-    assert (said.edit, said.f1_50) == (1.0, 1.0)
+    scores = score_segmentation([truth], [bold], 2, 3, "with")
+    assert scores.mof == pytest.approx(12 / 20)
+    assert scores.miou == pytest.approx((0 + 6 / 10 + 6 / 10) / 3)
+    assert (scores.edit, scores.f1_50) == (1.0, 1.0)
     assert score_segmentation([truth], [bold], 2, 3, "without").mof == 1.0
 
 
@@ -82,7 +82,7 @@ def test_overlap_decides_at_its_limit_and_a_segment_is_found_once() -> None:
     assert found_segments(true, runs(frames((1, 5), (2, 5))), 0.5).sum() == 1
     assert found_segments(true, runs(frames((1, 4), (2, 6))), 0.5).sum() == 0
     assert found_segments(true, runs(frames((1, 4), (2, 2), (1, 4))), 0.25).sum() == 1
-    # The one it overlaps most with, and not another of the same label that is free.
+    # A segment matches the one that it overlaps most, not a free one with the same label.
     two = runs(frames((1, 4), (2, 1), (1, 5)))
     assert found_segments(two, runs(frames((1, 10))), 0.25).sum() == 1
 
@@ -123,7 +123,7 @@ def test_numbers_of_clusters_mean_nothing(background: str) -> None:
 
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=6), st.data())
 def test_splitting_a_right_answer_never_raises_the_edit_score(steps: list[int], data: st.DataObject) -> None:
-    """Of any answer it would be false: 1 against 1 2 1 scores 1/3, and 1 4 1 scores 2/3."""
+    """For answers in general this is false: 1 against 1 2 1 scores 1/3, and 1 4 1 scores 2/3."""
     true = [step for step, _ in itertools.groupby(steps)]
     answer, before = list(true), 1.0
     for _ in range(3):
@@ -146,7 +146,7 @@ def test_nothing_to_score_is_no_score() -> None:
 
 def test_an_answer_of_one_label_finds_few_segments() -> None:
     truths = [frames((1, 10), (2, 10), (3, 10), (1, 10))] * 3
-    one = score_segmentation(truths, [np.zeros(40, dtype=int)] * 3, 3, 3, "without")
-    assert one.mof == pytest.approx(0.5)
-    assert one.edit == pytest.approx(1 / 4)
-    assert one.f1_50 == 0.0
+    scores = score_segmentation(truths, [np.zeros(40, dtype=int)] * 3, 3, 3, "without")
+    assert scores.mof == pytest.approx(0.5)
+    assert scores.edit == pytest.approx(1 / 4)
+    assert scores.f1_50 == 0.0

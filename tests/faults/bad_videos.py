@@ -1,4 +1,4 @@
-"""Kinds of bad videos, how each is made, and what comes of it; docs/troubleshooting.md sums them up."""
+"""Kinds of bad videos, how each is made, and the expected outcome; docs/troubleshooting.md sums them up."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def plain(folder: Path, name: str = "bad.mp4") -> Path:
 
 
 def source(folder: Path, name: str = "whole.mp4") -> Path:
-    """Write a good video where no dataset looks for one."""
+    """Write a good video into a folder that no dataset reads."""
     (folder.parent / "aside").mkdir(exist_ok=True)
     return plain(folder.parent / "aside", name)
 

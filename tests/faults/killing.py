@@ -1,4 +1,4 @@
-"""Killing a running workflow at chosen stages and random moments, and telling what was lost by it."""
+"""Kill a running workflow at chosen stages and random moments, and find what was lost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from checkouts import SMALL, Checkout
 
 # The verbs of the command line that the demo runs, in the order in which they first appear.
 STAGES = ("synth", "extract", "manifest", "index", "train", "embed", "decode", "evaluate", "table")
-# A moment at which no job of the stage waited for was running any more.
+# Raised if no job of the chosen stage runs any more.
 BETWEEN = "between"
 # What dies: one job, the workflow without its jobs, or everything at once, as when a machine loses power.
 VICTIMS = ("job", "snakemake", "everything")
@@ -79,7 +79,7 @@ class Run:
             if process.poll() is not None:
                 return None
             if victim == "job":
-                # Gone already: then the workflow dies instead.
+                # The job has already ended, so the workflow is killed instead.
                 _kill(jobs[0] if jobs else process.pid)
                 process.wait(timeout=3600)
             elif victim == "snakemake":

@@ -1,4 +1,4 @@
-"""What comes of every kind of bad video, under both values of on_bad_video, bounded in time and memory."""
+"""The outcome of every kind of bad video with both values of on_bad_video, bounded in time and memory."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def test_outcome(kind: Kind, tmp_path: Path, backbone: Backbone) -> None:
     began = time.monotonic()
 
     rows = listed(tmp_path / "root", "skip")
-    # Nothing that is the matter with one video costs another.
+    # A bad video does not affect the others.
     assert rows["good"]["status"] == "unscored"
-    found = rows.get("bad")
-    assert (found is None) == (kind.manifest == "no video")
-    if found is not None:
-        assert (found["status"] == "skipped") == (kind.manifest == "skipped")
+    actual = rows.get("bad")
+    assert (actual is None) == (kind.manifest == "no video")
+    if actual is not None:
+        assert (actual["status"] == "skipped") == (kind.manifest == "skipped")
         if kind.manifest == "skipped":
-            assert kind.said in found["reason"]
-            assert found["reason"]
+            assert kind.said in actual["reason"]
+            assert actual["reason"]
             refused(path, lambda: listed(tmp_path / "root", "fail"))
         output = tmp_path / "features/bad.zarr"
         extract(path, output, SETTINGS, on_bad_video="skip", device="cpu", backbone=backbone)
@@ -68,7 +68,7 @@ def test_outcome(kind: Kind, tmp_path: Path, backbone: Backbone) -> None:
         assert bool(store.reason) == (kind.store != "ok")
         assert (len(store) == 0) == (kind.store == "skipped")
         if kind.store == "ok":
-            assert len(store) == pytest.approx(float(found["duration_s"]) * 2, abs=1)
+            assert len(store) == pytest.approx(float(actual["duration_s"]) * 2, abs=1)
         else:
             refused(path, lambda: extract(path, output, SETTINGS, device="cpu", backbone=backbone))
 
@@ -88,7 +88,7 @@ def refused(path: Path, stage: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "said"),
+    ("behaviour", "message"),
     [
         ("os.abort()", "its decoder died (exit code -6)"),
         ("time.sleep(1000)", "could not be opened within 1 s"),
@@ -101,7 +101,7 @@ def refused(path: Path, stage: Callable[[], object]) -> None:
     ],
 )
 def test_opening_is_survived(
-    behaviour: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backbone: Backbone
+    behaviour: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backbone: Backbone
 ) -> None:
     code = f"""
 import os, time
@@ -120,7 +120,7 @@ probing.probe_command()
     refused(bad, lambda: probe(bad))
     output = tmp_path / "bad.zarr"
     extract(bad, output, SETTINGS, on_bad_video="skip", device="cpu", backbone=backbone)
-    assert said in open_store(output).reason
+    assert message in open_store(output).reason
     monkeypatch.setattr(probing, "PROBE_TIMEOUT_S", 20.0)
     assert probe(good).fps == 24
 
@@ -134,7 +134,7 @@ def test_a_file_that_must_not_be_read(tmp_path: Path) -> None:
     output = {"manifest": "m.csv", "annotations": "a.csv"}
     command = script_command("manifest", tmp_path, output=output, params={"entry": entry})
     if os.geteuid() == 0:
-        # Root may read everything, unless it gives that up.
+        # Root can read every file, unless it drops this capability.
         command = ["setpriv", "--inh-caps=-all", "--bounding-set=-all", *command]
     try:
         said = run(command, tmp_path)

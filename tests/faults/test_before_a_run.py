@@ -1,4 +1,4 @@
-"""What a run is given to start with: files of settings as people save them, folders that cannot be written, sources."""
+"""Inputs of a run: settings as editors save them, folders that cannot be written, changed sources."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def own_videos(fresh: Checkout) -> Checkout:
 def snakemake(
     checkout: Checkout, *words: str, environment: dict[str, str] | None = None, before: Sequence[str] = ()
 ) -> Said:
-    """Run `snakemake` with nothing but these words, which may fail before it reads a Snakefile."""
+    """Run `snakemake` with these arguments alone; it may fail before it reads a Snakefile."""
     if environment is None and not before:
         return run([*SNAKEMAKE, "--cores", "1", *words], checkout.path)
     done = subprocess.run(
@@ -79,15 +79,15 @@ def test_a_bad_config_yaml_ends_the_run(fresh: Checkout) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--configfile", SMALL, "dataset.yaml"), "configuration: datasets.demo.settings: ot.r: "),
         (("--config", "ot={alpha: 3}"), "configuration: ot.alpha: "),
     ],
 )
-def test_a_wrong_value_is_told_with_its_key(fresh: Checkout, words: tuple[str, ...], told: str) -> None:
+def test_a_wrong_value_is_told_with_its_key(fresh: Checkout, words: tuple[str, ...], message: str) -> None:
     (fresh.path / "dataset.yaml").write_text("datasets: {demo: {settings: {ot: {r: 7}}}}", encoding="utf-8")
-    assert snakemake(fresh, "-n", *words, "--", "results/tables/demo.csv").mistake.startswith(f"rgwot: {told}")
+    assert snakemake(fresh, "-n", *words, "--", "results/tables/demo.csv").mistake.startswith(f"rgwot: {message}")
 
 
 # Names in a shell without UTF-8.
@@ -98,10 +98,10 @@ def test_a_name_in_utf_8_is_not_blamed_for_the_shell(fresh: Checkout) -> None:
     own_videos(fresh)
     (fresh.path / "videos/tea/a.mp4").rename(fresh.path / "videos/tea/na\u00efve.mp4")
     words = ("-n", "--quiet", "rules", "--configfile", SMALL, ALL_TASKS, "own.yaml", "--", INDEX)
-    said = snakemake(fresh, *words, environment={"LC_ALL": "C", "PYTHONUTF8": "0"})
-    assert "not UTF-8" not in said.mistake
-    assert "is UTF-8, but this session reads names as ascii (LC_ALL=C, PYTHONUTF8=0)" in said.mistake
-    assert "set LC_ALL=C.UTF-8" in said.mistake
+    output = snakemake(fresh, *words, environment={"LC_ALL": "C", "PYTHONUTF8": "0"})
+    assert "not UTF-8" not in output.mistake
+    assert "is UTF-8, but this session reads names as ascii (LC_ALL=C, PYTHONUTF8=0)" in output.mistake
+    assert "set LC_ALL=C.UTF-8" in output.mistake
     assert snakemake(fresh, *words, environment={"LC_ALL": "C.UTF-8"}).jobs["extract"] == 1
 
 
@@ -119,21 +119,21 @@ def test_a_name_that_is_no_utf_8_is_told_as_before(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A checkout with two clips of somebody's own, their manifest and their features."""
     checkout = own_videos(Checkout.copied_to(tmp_path_factory.mktemp("sources") / "checkout"))
     for path in (checkout.path / "videos/tea").iterdir():
         # Long before the results, as data mostly is.
         os.utime(path, (10**9, 10**9))
-    said = checkout.snakemake(MANIFEST, INDEX, more=["own.yaml"])
-    assert said.returncode == 0, said.text
+    output = checkout.snakemake(MANIFEST, INDEX, more=["own.yaml"])
+    assert output.returncode == 0, output.text
     return checkout
 
 
 @pytest.fixture
-def tree(made: Checkout, tmp_path: Path) -> Checkout:
+def tree(finished: Checkout, tmp_path: Path) -> Checkout:
     """A copy of it with all its time stamps."""
-    subprocess.run(["cp", "-a", made.path, tmp_path / "checkout"], check=True)
+    subprocess.run(["cp", "-a", finished.path, tmp_path / "checkout"], check=True)
     return Checkout(tmp_path / "checkout")
 
 
@@ -157,7 +157,7 @@ def test_what_is_replaced_by_an_older_file_is_made_again_and_a_plan_writes_nothi
     before = everything(tree.path)
     assert plan(tree).jobs == {"extract": 1, "manifest": 1, "index": 1}
     assert everything(tree.path) == before
-    # Made again, they are up to date.
+    # After being made again, they are up to date.
     assert tree.snakemake(MANIFEST, INDEX, more=["own.yaml"]).returncode == 0
     assert plan(tree).jobs == {}
     assert "0.9" in (tree.path / "results/annotations/own/tea.csv").read_text(encoding="utf-8")

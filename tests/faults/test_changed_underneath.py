@@ -1,4 +1,4 @@
-"""What changes after it was finished is noticed by checksums in stores and models, and by `rgwot verify`."""
+"""Changes of finished files are noticed by checksums in stores and models, and by `rgwot verify`."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def flip(path: Path, where: float = 0.5) -> None:
     path.write_bytes(content)
 
 
-# A chunk of features that is not there, or not what was written.
+# A chunk of features that is missing or was changed.
 
 
 DAMAGE: dict[str, Callable[[Path], object]] = {
@@ -152,9 +152,9 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("how", list(DAMAGE))
 def test_a_damaged_chunk_of_features_is_told(verb: Callable[[], None], how: str) -> None:
     DAMAGE[how](STORES / "b.zarr" / FRAMES)
-    told = refused(verb)
-    assert told.startswith(f"{STORES}/b.zarr: damaged feature store, ")
-    assert told.endswith(f"make it again: rgwot run --force {STORES}/b.zarr")
+    message = refused(verb)
+    assert message.startswith(f"{STORES}/b.zarr: damaged feature store, ")
+    assert message.endswith(f"make it again: rgwot run --force {STORES}/b.zarr")
 
 
 # Zarr and PyTorch warn of what they cannot read before rgwot refuses it.
@@ -173,9 +173,9 @@ def test_any_other_file_of_a_store_is_checked_when_it_is_opened(name: str, how: 
 @pytest.mark.parametrize("name", [CHUNK, Path("offsets/c.0")], ids=str)
 def test_a_damaged_chunk_of_embeddings_is_told(how: str, name: Path) -> None:
     DAMAGE[how](EMBEDDINGS / name)
-    told = refused(decode)
-    assert str(EMBEDDINGS) in told
-    assert f"make it again: rgwot run --force {EMBEDDINGS}" in told
+    message = refused(decode)
+    assert str(EMBEDDINGS) in message
+    assert f"make it again: rgwot run --force {EMBEDDINGS}" in message
 
 
 # Models.
@@ -184,19 +184,19 @@ def test_a_damaged_chunk_of_embeddings_is_told(how: str, name: Path) -> None:
 @pytest.mark.parametrize("where", [0.3, 0.5, 0.7])
 def test_one_byte_of_a_model_is_told(where: float) -> None:
     flip(MODEL, where)
-    told = refused(embed)
-    assert told.startswith(f"{MODEL}: ")
-    assert told.endswith(f"make it again: rgwot run --force {MODEL}")
+    message = refused(embed)
+    assert message.startswith(f"{MODEL}: ")
+    assert message.endswith(f"make it again: rgwot run --force {MODEL}")
 
 
 @pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.99])
 def test_a_model_cut_short_is_told_with_its_name(share: float) -> None:
     content = MODEL.read_bytes()
     MODEL.write_bytes(content[: int(share * len(content))])
-    told = refused(embed)
-    assert told.startswith(f"{MODEL}: ")
-    assert "Invalid argument" not in told
-    assert f"{int(share * len(content))} bytes" in told
+    message = refused(embed)
+    assert message.startswith(f"{MODEL}: ")
+    assert "Invalid argument" not in message
+    assert f"{int(share * len(content))} bytes" in message
 
 
 class Runs:
@@ -221,16 +221,16 @@ def test_a_pickle_is_not_executed_and_nobody_is_advised_to(place: str, saved: st
     else:
         torch.save(Runs(), path)
     if place == "model":
-        told = refused(embed)
+        message = refused(embed)
     elif place == "features":
         form = ImportSettings(axes="TC", fps=15)
-        told = refused(import_video, "videos/tea/a.mp4", path, "f.zarr", form)
+        message = refused(import_video, "videos/tea/a.mp4", path, "f.zarr", form)
     else:
-        told = refused(extract, "a", Path("f.zarr"), str(path))
-    assert str(path) in told
-    assert "pickled Python objects, which could run code and are never loaded" in told
-    assert "weights_only" not in told
-    assert "allow_pickle" not in told
+        message = refused(extract, "a", Path("f.zarr"), str(path))
+    assert str(path) in message
+    assert "pickled Python objects, which could run code and are never loaded" in message
+    assert "weights_only" not in message
+    assert "allow_pickle" not in message
     assert not Path("executed").exists()
 
 
@@ -269,9 +269,9 @@ COMMANDS: dict[str, tuple[str | Path, ...]] = {
 def test_an_edited_result_is_refused_by_commands(words: tuple[str | Path, ...]) -> None:
     Path("groups.csv").write_text("video,group\na,x\nb,y\n")
     edit()
-    told = refused(command, *words)
-    assert f"{KEYSTEPS / 'segments.csv'}: changed since it was written" in told
-    assert f"make it again: rgwot run --force {KEYSTEPS / 'segments.csv'}" in told
+    message = refused(command, *words)
+    assert f"{KEYSTEPS / 'segments.csv'}: changed since it was written" in message
+    assert f"make it again: rgwot run --force {KEYSTEPS / 'segments.csv'}" in message
     assert not any(Path(name).exists() for name in ("out", "g.csv"))
 
 

@@ -1,4 +1,4 @@
-"""Whatever stands in the configuration, it is valid settings or one line that names the key."""
+"""Any content of the configuration gives valid settings, or an error of one line that names the key."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def check(content: dict[str, Any], *keys: str) -> None:
         assert any(key in message for key in keys), message
     else:
         assert all(math.isfinite(number) for number in numbers_in([found.model_dump(), found.blocks]))
-        # Valid once, valid again: what a run records can be run.
+        # Validating the recorded settings again succeeds, so a recorded run can be repeated.
         assert load_config({**found.model_dump(by_alias=True, mode="json"), **found.blocks}) == found
 
 

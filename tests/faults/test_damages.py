@@ -1,4 +1,4 @@
-"""What happens to a study between its first job and its last: each ends in one line, or in the right answer."""
+"""Changes to a study between its first and its last job end in an error of one line, or in the right answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ decode: {K: 4}
 KEYSTEPS = "results/keysteps/raw/kmeans/own/tea/seed0"
 SCORES = "results/scores/raw/kmeans/own/tea/seed0.csv"
 STORE = "results/features/own/tea/{}.zarr"
-#: What somebody may have saved, in turn: other settings of several jobs, half a file, none.
+#: Configurations that may be saved during a run: other settings of several jobs, half a file, an empty one.
 EDITS = (
     CONFIG.replace("K: 4", "K: 3"),
     CONFIG.replace("size: 32", "size: 64").replace("fps: 5", "fps: 2"),
@@ -75,13 +75,13 @@ def results(checkout: Checkout) -> dict[str, bytes]:
 def quiet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The results of a study that nobody touches."""
     checkout = study(tmp_path_factory.mktemp("quiet") / "study")
-    said = snakemake(checkout, SCORES)
-    assert said.returncode == 0, said.text
+    output = snakemake(checkout, SCORES)
+    assert output.returncode == 0, output.text
     return results(checkout)
 
 
 def settled(checkout: Checkout) -> bool:
-    """Whether none is left to label once the configuration is as it was, and something once K is another."""
+    """Check that nothing is left to do with the original configuration, and something with another K."""
     (checkout.path / "config.yaml").write_text(CONFIG, encoding="utf-8")
     there = not snakemake(checkout, SCORES, options=("-n", "--cores", "1", "--quiet", "rules")).jobs
     (checkout.path / "config.yaml").write_text(EDITS[0], encoding="utf-8")
@@ -94,9 +94,9 @@ def test_the_configuration_is_edited_before_every_job_on_a_cluster(tmp_path: Pat
     for number, text in enumerate(EDITS):
         (checkout.path / f"edit{number}.yaml").write_text(text, encoding="utf-8")
     (checkout.path / "submit.sh").write_text(SUBMIT.replace("{edits}", str(len(EDITS))), encoding="utf-8")
-    said = snakemake(checkout, SCORES, options=OF_CLUSTER)
+    output = snakemake(checkout, SCORES, options=OF_CLUSTER)
     logs = "".join(path.read_text(errors="replace") for path in checkout.path.glob("job*.log"))
-    assert said.returncode == 0, said.text + logs
+    assert output.returncode == 0, output.text + logs
     assert int((checkout.path / "submitted").read_text()) >= len(EDITS)
     assert results(checkout) == quiet
     assert settled(checkout)
@@ -141,8 +141,8 @@ def edited(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     (checkout.path / "config.yaml").write_text(
         CONFIG.replace("[own]", "[own], methods: [raw/kmeans]"), encoding="utf-8"
     )
-    said = snakemake(checkout, SCORES, "results/keysteps/none/uniform/own/tea/seed0/segments.csv")
-    assert said.returncode == 0, said.text
+    output = snakemake(checkout, SCORES, "results/keysteps/none/uniform/own/tea/seed0/segments.csv")
+    assert output.returncode == 0, output.text
     segments = checkout.path / KEYSTEPS / "segments.csv"
     lines = segments.read_text(encoding="utf-8").splitlines(keepends=True)
     columns = lines[0].rstrip("\n").split(",")
@@ -157,7 +157,7 @@ def test_key_steps_that_were_edited_by_hand(edited: Checkout, reader: str) -> No
     said = run([sys.executable, "-m", "rgwot", *READERS[reader]], edited.path)
     assert said.returncode != 0, said.text
     assert "Traceback" not in said.text, said.text
-    # Of several jobs that read it, each says the same.
+    # Every job that reads it fails with the same message.
     (line,) = {line for line in said.text.splitlines() if line.startswith("rgwot: ")}
     assert f"{KEYSTEPS}/segments.csv: changed since it was written" in line
     assert line.endswith(f"make it again: rgwot run --force {KEYSTEPS}/segments.csv")
@@ -168,12 +168,12 @@ def test_a_hole_inside_a_video(tmp_path: Path, suffix: str, codec: str) -> None:
     checkout = study(tmp_path / "study")
     folder = checkout.path / "videos/tea"
     zeros_inside(folder, suffix, codec)
-    said = snakemake(checkout, STORE.format("bad"))
-    assert "bad" in said.mistake
+    output = snakemake(checkout, STORE.format("bad"))
+    assert "bad" in output.mistake
     assert not (checkout.path / STORE.format("bad")).exists()
     (checkout.path / "config.yaml").write_text(CONFIG.replace("fail", "skip"), encoding="utf-8")
-    said = snakemake(checkout, f"{KEYSTEPS}/segments.csv")
-    assert said.returncode == 0, said.text
+    output = snakemake(checkout, f"{KEYSTEPS}/segments.csv")
+    assert output.returncode == 0, output.text
     import pandas as pd
 
     index = pd.read_csv(checkout.path / "results/features/own/tea/index.csv", dtype=str).set_index("video")

@@ -36,17 +36,17 @@ def content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return made
 
 
-def told(content: dict[str, Any], rule: str) -> list[tuple[str | None, str]]:
-    return [(one.file, one.message) for one in examine(content, "own").findings if one.rule == rule]
+def findings_by(content: dict[str, Any], rule: str) -> list[tuple[str | None, str]]:
+    return [(finding.file, finding.message) for finding in examine(content, "own").findings if finding.rule == rule]
 
 
 @pytest.mark.parametrize("name", ["r0.npy", "r1.csv"])
 @pytest.mark.parametrize("ahead_s", [9 * 3600, 5 * 365 * 86400])
 def test_a_file_of_the_future_is_told_before_the_run(content: dict[str, Any], name: str, ahead_s: int) -> None:
     path = Path("feats/tea") / name
-    assert told(content, "date") == []
+    assert findings_by(content, "date") == []
     os.utime(path, (time.time() + ahead_s,) * 2)
-    ((file, message),) = told(content, "date")
+    ((file, message),) = findings_by(content, "date")
     assert file == f"tea/{name}"
     assert message.startswith("was changed in the future (20")
     assert message.endswith(f"run: touch feats/tea/{name}")
@@ -54,13 +54,13 @@ def test_a_file_of_the_future_is_told_before_the_run(content: dict[str, Any], na
     with pytest.raises(RgwotError, match=rf"^feats/tea/{name}: was changed in the future"):
         datasets.files(Task(study, "own", "tea"))
     path.touch()
-    assert told(content, "date") == []
+    assert findings_by(content, "date") == []
 
 
 def test_small_differences_of_clocks_and_old_files_are_no_fault(content: dict[str, Any]) -> None:
     os.utime("feats/tea/r0.npy", (time.time() + 20,) * 2)
     os.utime("feats/tea/r1.npy", (-315619200,) * 2)
-    assert told(content, "date") == []
+    assert findings_by(content, "date") == []
 
 
 def test_another_file_of_the_same_size_and_time_is_noticed(content: dict[str, Any]) -> None:
@@ -68,16 +68,16 @@ def test_another_file_of_the_same_size_and_time_is_noticed(content: dict[str, An
 
     source = Path("feats/tea/r0.npy")
     import_features(source, "results/features/own/tea/r0.zarr", ImportSettings(**FORM))
-    assert told(content, "changed") == []
+    assert findings_by(content, "changed") == []
     before = source.stat()
     np.save(source, np.random.default_rng(9).normal(size=(20, 3)).astype(np.float32))
     os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert source.stat().st_size == before.st_size
-    ((file, message),) = told(content, "changed")
+    ((file, message),) = findings_by(content, "changed")
     assert (file, "touch it" in message) == ("tea/r0.npy", True)
     checked = CliRunner().invoke(cli, ["verify"])
     assert checked.exit_code == 1
     assert "feats/tea/r0.npy: is another file than the one of its features" in checked.stdout
     # The workflow notices any other time by itself.
     source.touch()
-    assert told(content, "changed") == []
+    assert findings_by(content, "changed") == []

@@ -74,7 +74,7 @@ def test_planning_with_every_name(tmp_path: Path) -> None:
     # Where case makes no difference, as on most disks of macOS, two names are one file.
     assert set(names) >= {*NAMES} - {"CASE"}
     assert len({video_id(name).lower() for name in names}) == len(NAMES) - 1
-    # What a job is given: each name whole.
+    # A job gets every name unchanged.
     study = Study.of({"datasets": {"own": {"layout": "folder", "root": str(fresh.path / "videos")}}})
     (batch,) = datasets.batches(Task(study, "own", "tea"))
     root = fresh.path / "videos/tea"
@@ -112,15 +112,15 @@ def test_any_printable_name_is_refused_by_the_doctor_or_right_to_the_end(tmp_pat
     targets = ("results/features/own/tea/index.csv", "results/manifest/own/tea.csv")
     with chdir(fresh.path):
         report = examine(content, "own", quick=True)
-    refused = {one.file for one in report.findings if one.rule == "name" and one.severity == "error"}
+    refused = {finding.file for finding in report.findings if finding.rule == "name" and finding.severity == "error"}
     assert refused == {
         f"tea/{name}{suffix}"
         for name in names
         if re.search("[{}]|<[a-z][a-z0-9_]*>", name)
         for suffix in (".mp4", ".csv")
     }
-    said = fresh.plan(*targets, more=["own.yaml"])
-    assert "which Snakemake would replace" in said.mistake if refused else said.returncode == 0
+    plan = fresh.plan(*targets, more=["own.yaml"])
+    assert "which Snakemake would replace" in plan.mistake if refused else plan.returncode == 0
     for path in refused:
         (root / path).unlink()
     assert fresh.plan(*targets, more=["own.yaml"]).jobs["manifest"] == 1

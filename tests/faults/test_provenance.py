@@ -39,7 +39,7 @@ def test_a_job_leaves_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     content = json.loads(path.read_text(encoding="utf-8"))
     assert (content["verb"], content["seed"], content["rgwot"]) == ("decode", 4, __version__)
     assert content["settings"]["decode"]["K"] == 3
-    # Resolved: also what was not given.
+    # Settings are resolved: defaults are recorded, too.
     assert content["settings"]["evaluation"]["stride"] == 2
     assert content["input"] == ["m.csv"]
     assert all(content["packages"][name] for name in ("numpy", "torch", "zarr", "snakemake"))
@@ -57,7 +57,7 @@ def test_the_revision_tells_changed_files(tmp_path: Path) -> None:
     assert provenance.revision(tmp_path / "nowhere") == ""
 
     def git(*words: str) -> str:
-        # Nothing of the user's own settings, nor of a repository that runs these tests.
+        # Remove the user's variables for Git, and those of a repository that runs these tests.
         clean = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
         author = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
         done = subprocess.run(

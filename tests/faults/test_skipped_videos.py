@@ -1,4 +1,4 @@
-"""A video that was skipped is told all the way: in the manifest, the scores, and beside every number of a table."""
+"""A skipped video is reported in the manifest, the scores, and beside every number of a table."""
 
 from __future__ import annotations
 

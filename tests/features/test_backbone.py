@@ -18,7 +18,7 @@ def whole() -> torch.nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(5)
         network = resnet50(weights=None)
-    # Statistics of their own, so that leaving out a batch norm would show.
+    # Random statistics, so that a missing batch norm would be noticed.
     for i, module in enumerate(network.modules()):
         if isinstance(module, torch.nn.BatchNorm2d):
             module.running_mean.fill_(0.01 * (i % 7))
@@ -93,7 +93,7 @@ def test_random_weights_follow_the_seed_and_leave_the_global_generator_alone() -
     first, again, other = load_backbone("random", 0), load_backbone("random", 0), load_backbone("random", 1)
     assert torch.equal(torch.rand(4), expected)
     assert weights_digest(first) == weights_digest(again) != weights_digest(other)
-    # Those of earlier stores.
+    # The digests in stores of earlier versions.
     assert weights_digest(first).startswith("443b79f13ad3b64a952dfdf17815ee81")
 
 

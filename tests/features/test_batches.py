@@ -168,7 +168,7 @@ def test_a_bad_video_leaves_the_others_to_go_on(batch: Path) -> None:
     assert [row["status"] for row in read_index(PART)] == ["skipped", "ok", "ok"]
     extract("skip")
     assert not changed(before)
-    # Once bad videos are to fail again, what was skipped is not passed over.
+    # If bad videos are to fail again, skipped ones count.
     with pytest.raises(RgwotError, match=r"^videos/a\.mp4: not a readable video"):
         extract()
     assert not changed(before)

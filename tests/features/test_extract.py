@@ -67,13 +67,13 @@ def test_folded_batch_norm_changes_the_rounding_alone(
 
 def test_the_attributes_say_where_it_comes_from(video: Path, whole: Path, backbone: Backbone) -> None:
     assert os.listdir(whole.parent) == ["a.zarr"]
-    found = dict(open_store(whole).attributes)
-    assert found.pop("decoder") in ("decord", "pyav")
-    assert found.pop("decoder_version")
-    assert found.pop("rgwot_version")
-    assert found.pop("duration_s") == pytest.approx(FRAMES / 30, abs=1e-3)
+    actual = dict(open_store(whole).attributes)
+    assert actual.pop("decoder") in ("decord", "pyav")
+    assert actual.pop("decoder_version")
+    assert actual.pop("rgwot_version")
+    assert actual.pop("duration_s") == pytest.approx(FRAMES / 30, abs=1e-3)
     told = {"weights": "random", "seed": 0, "fused": False, "native_fps": "30", "width": 96, "height": 64}
-    assert found == identity(SETTINGS, weights_digest(backbone)) | told | {
+    assert actual == identity(SETTINGS, weights_digest(backbone)) | told | {
         "settings": SETTINGS.model_dump(mode="json", exclude={"codec", "timeout_s"}),
         "source": "a.mp4",
         "source_mtime_ns": video.stat().st_mtime_ns,

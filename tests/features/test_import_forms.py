@@ -1,4 +1,4 @@
-"""Features made elsewhere become the same store from every form of file; what is not as told is refused in one line."""
+"""Features made elsewhere become the same store from every form of file; others are refused in one line."""
 
 from __future__ import annotations
 
@@ -143,32 +143,32 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, suffix: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("axes", "shape", "said"),
+    ("axes", "shape", "message"),
     [
         ("CT", (9, 1024), "1024 features at 2 per second"),
         ("TCHW", (0, 1024, 2, 2), "expected at least one feature"),
         ("TCHW", (9, 1024), "expected 4 axes, since `axes` is TCHW"),
     ],
 )
-def test_another_shape_is_refused(tmp_path: Path, axes: str, shape: tuple[int, ...], said: str) -> None:
-    with pytest.raises(RgwotError, match=said) as caught:
+def test_another_shape_is_refused(tmp_path: Path, axes: str, shape: tuple[int, ...], message: str) -> None:
+    with pytest.raises(RgwotError, match=message) as caught:
         run(npy(tmp_path, np.zeros(shape, np.float32)), axes)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "a.zarr").exists()
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         (np.nan, "nan at sample 100, channel 5; expected finite"),
         (-np.inf, "-inf at sample 100, channel 5"),
         (1e5, r"100000 at sample 100, channel 5; expected at most 65504 \(float16\)"),
     ],
 )
-def test_values_that_a_store_cannot_hold_are_refused(tmp_path: Path, value: float, said: str) -> None:
+def test_values_that_a_store_cannot_hold_are_refused(tmp_path: Path, value: float, message: str) -> None:
     array = ARRAYS["TCHW"].copy()
     array[100, 5] = value
-    with pytest.raises(RgwotError, match=said):
+    with pytest.raises(RgwotError, match=message):
         run(npy(tmp_path, array), "TCHW")
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.npy"]
 
@@ -182,14 +182,14 @@ def test_other_channels_than_told_are_refused(tmp_path: Path, axes: str, shape: 
 
 
 class Bomb:
-    """Something that unpickling would execute."""
+    """An object that runs code when it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Path.touch, (Path("exploded"),))
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("missing.npy", "no such file"),
         ("a.dat", "found the suffix '.dat'; expected one of .npy"),
@@ -205,7 +205,7 @@ class Bomb:
     ],
 )
 def test_bad_files_are_refused_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / name
@@ -224,7 +224,7 @@ def test_bad_files_are_refused_in_one_line(
         np.save(path, np.zeros((3, 1024), np.uint8))
     with pytest.raises(RgwotError) as caught:
         run(path, "TC")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert str(caught.value).startswith(f"{path}: ")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "exploded").exists()

@@ -75,13 +75,13 @@ def test_the_workflow_finds_the_file_of_each_video(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("imported", "said"),
+    ("imported", "message"),
     [
         ({"folder": "f", "fps": 2}, r"imported.axes: Field required"),
         ({"folder": "f", "axes": "TC"}, r"imported: fps: Field required, features per second; or set times"),
         ({"folder": "f", "axes": "TC", "fps": 2, "on_mismach": "trim"}, r"did you mean 'on_mismatch'"),
     ],
 )
-def test_mistakes_in_the_configuration(imported: dict[str, Any], said: str) -> None:
-    with pytest.raises(RgwotError, match=said):
+def test_mistakes_in_the_configuration(imported: dict[str, Any], message: str) -> None:
+    with pytest.raises(RgwotError, match=message):
         load_config({"datasets": {"mine": {"layout": "folder", "root": "r", "imported": imported}}})

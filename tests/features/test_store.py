@@ -148,13 +148,13 @@ def test_the_index_lists_every_store_in_order(tmp_path: Path, maps: np.ndarray) 
     full = write(tmp_path / "007.zarr", maps[:5])
     empty = write(tmp_path / "a.b.zarr", maps[:0], status="skipped", reason='"odd", reason')
     write_index([full, empty], tmp_path / "index.csv")
-    found = pd.read_csv(tmp_path / "index.csv", dtype=str, keep_default_na=False)
-    assert found.pop("digest").str.fullmatch("[0-9a-f]{16}").all()
-    assert found.to_dict("split")["data"] == [
+    table = pd.read_csv(tmp_path / "index.csv", dtype=str, keep_default_na=False)
+    assert table.pop("digest").str.fullmatch("[0-9a-f]{16}").all()
+    assert table.to_dict("split")["data"] == [
         ["007", "ok", "", "5"],
         ["a.b", "skipped", '"odd", reason', "0"],
     ]
-    assert list(found.columns) == ["video", "status", "reason", "frames"]
+    assert list(table.columns) == ["video", "status", "reason", "frames"]
     with pytest.raises(RgwotError, match="no feature store"):
         write_index([full, tmp_path / "c.zarr"], tmp_path / "other.csv")
     assert not (tmp_path / "other.csv").exists()

@@ -32,12 +32,12 @@ def test_against_every_labelling(metric: LabelMetric, T: int, K: int) -> None:
         weights = generator.random(T - 1) * generator.choice([0.0, 0.3, 1.0])
         everything = itertools.product(range(K), repeat=T)
         smallest = min(energy(np.array(labels), unary, weights, distance) for labels in everything)
-        found = energy(minimise_chain(unary, weights, metric), unary, weights, distance)
-        assert found == pytest.approx(smallest, rel=1e-12)
+        actual = energy(minimise_chain(unary, weights, metric), unary, weights, distance)
+        assert actual == pytest.approx(smallest, rel=1e-12)
 
 
 def by_definition(unary: Array, weights: Array, metric: LabelMetric) -> Array:
-    """The recursion of the minimum as it is written down, O(T K^2)."""
+    """The minimum by the textbook recursion, O(T K^2)."""
     distance = label_distance(unary.shape[1], metric)
     best = [unary[0]]
     for cost, weight in zip(unary[1:], weights, strict=True):
@@ -68,9 +68,9 @@ def test_ties_go_as_in_the_recursion(metric: LabelMetric) -> None:
         T, K = int(generator.integers(1, 60)), int(generator.integers(1, 9))
         # Quarters make ties, and differences without rounding.
         unary, weights = np.round(4 * generator.random((T, K))) / 4, np.round(4 * generator.random(T - 1)) / 4
-        found = minimise_chain(unary, weights, metric)
-        np.testing.assert_array_equal(found, by_definition(unary, weights, metric))
-        assert found.dtype == np.int64
+        actual = minimise_chain(unary, weights, metric)
+        np.testing.assert_array_equal(actual, by_definition(unary, weights, metric))
+        assert actual.dtype == np.int64
 
 
 def test_hand_case_a_switch_pays_only_when_it_is_cheap() -> None:

@@ -61,7 +61,7 @@ def test_the_clusters_are_those_of_the_training_part_alone(tmp_path: Path, decod
     whole, facts = read(run(tmp_path / "h.zarr", content, decoder, ["d", "skipped"]))
     part, alone = read(run(tmp_path / "p.zarr", {name: content[name] for name in "abc"}, decoder))
     pd.testing.assert_frame_equal(whole[whole.video != "d"].reset_index(drop=True), part)
-    # Whatever was learned is told the same, to the last digit.
+    # All other facts are equal to the last digit.
     about = {"degenerate", "degenerate_cause", "distinct_labels_per_video", "segments_per_video"}
     assert {key: facts["task"][key] for key in alone["task"].keys() - about} == {
         key: value for key, value in alone["task"].items() if key not in about
@@ -99,21 +99,21 @@ def test_without_any_difference_in_training_new_samples_belong_to_all_clusters_a
 def test_each_old_sample_is_labelled_as_it_was(decoder: str) -> None:
     x = walk([0, 1, 2, 3], 5, noise=0.5)
     frames = Frames(x, (16, 16), FPS)
-    made = decode_by(decoder, frames, 4, {}, np.random.default_rng(1))
-    predict = predict_by(decoder, made, 4, {})
+    decoded = decode_by(decoder, frames, 4, {}, np.random.default_rng(1))
+    predict = predict_by(decoder, decoded, 4, {})
     if decoder == "consensus":
         # Classifiers of the other videos label a study; other videos are labelled by one of all of them.
-        assert (predict(frames).labels == made.labels).mean() > 0.8
+        assert (predict(frames).labels == decoded.labels).mean() > 0.8
         return
-    np.testing.assert_array_equal(predict(frames).labels, made.labels)
+    np.testing.assert_array_equal(predict(frames).labels, decoded.labels)
 
 
 def test_k_means_takes_the_nearest_mean() -> None:
     x = np.array([[0.0], [0.2], [10.0], [10.4]])
-    made = decode_by("kmeans", Frames(x, (4,), FPS), 2, {}, np.random.default_rng(0))
+    decoded = decode_by("kmeans", Frames(x, (4,), FPS), 2, {}, np.random.default_rng(0))
     # Means 0.1 and 10.2: the border lies at 5.15.
-    labels = predict_by("kmeans", made, 2, {})(Frames(np.array([[-50.0], [5.1], [5.2], [99.0]]), (4,), FPS)).labels
-    assert labels.tolist() == made.labels[[0, 0, 3, 3]].tolist()
+    labels = predict_by("kmeans", decoded, 2, {})(Frames(np.array([[-50.0], [5.1], [5.2], [99.0]]), (4,), FPS)).labels
+    assert labels.tolist() == decoded.labels[[0, 0, 3, 3]].tolist()
 
 
 def test_a_collapse_on_the_videos_held_out_is_told(tmp_path: Path) -> None:

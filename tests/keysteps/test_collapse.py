@@ -87,7 +87,7 @@ def test_sound_results_are_not_marked() -> None:
     assert diagnose(sound(), BALANCED, 7, HARD) is None
     soft = 0.7 * UNIFORM + 0.3 * HARD
     assert diagnose(sound(), BALANCED, 7, soft) is None
-    # Much background in one cluster is no collapse, and neither are parallel features that still differ.
+    # Much background in one cluster is not a collapse, nor are nearly parallel features that differ.
     assert diagnose(sound(), np.repeat([0, 1, 2], [112, 14, 14]), 7, HARD) is None
     assert diagnose(sound() + 4, BALANCED, 7, HARD) is None
 

@@ -1,4 +1,4 @@
-"""From embeddings to the column ``degenerate``: what collapsed, the embedding or the decoder, is told rightly."""
+"""The cause of a collapse, embedding or decoder, is right, from embeddings to the column ``degenerate``."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_smoothing_collapses_on_a_sound_embedding(tmp_path: Path) -> None:
     facts, marks = outcome(tmp_path, sound(), "graphcut", STIFF)
     assert (facts["degenerate"], facts["degenerate_cause"]) == (True, "decoder")
     assert {facts[scope]["degenerate_cause"] for scope in ("task", "video")} == {"decoder"}
-    # The clustering is not to blame: its memberships are sharp, the cut gave them up.
+    # The memberships of the clustering are sharp, so the graph cut caused the collapse.
     assert not facts["task"]["fuzzy_c_means"]["collapsed"]
     assert facts["task"]["mean_max_membership"] > 0.6
     for name in "ab":

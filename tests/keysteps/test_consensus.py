@@ -28,21 +28,21 @@ def videos(noise: float, seed: int = 0, V: int = 8) -> tuple[Frames, np.ndarray]
 
 def test_finds_the_steps_and_the_same_ones_again() -> None:
     frames, truth = videos(noise=1.0)
-    made = decode_by("consensus", frames, 5, {}, np.random.default_rng(0))
+    decoded = decode_by("consensus", frames, 5, {}, np.random.default_rng(0))
     again = decode_by("consensus", frames, 5, {}, np.random.default_rng(0))
-    assert adjusted_rand_score(truth, made.labels) > 0.95
-    assert (made.labels == again.labels).all()
-    assert made.memberships is not None
-    assert made.memberships.shape == (480, 5)
+    assert adjusted_rand_score(truth, decoded.labels) > 0.95
+    assert (decoded.labels == again.labels).all()
+    assert decoded.memberships is not None
+    assert decoded.memberships.shape == (480, 5)
 
 
 def test_threads_find_the_same_to_the_bit() -> None:
     frames, _ = videos(noise=2.2)
-    wanted = {"consensus.partitions": 4, "consensus.starts": 3}
+    settings = {"consensus.partitions": 4, "consensus.starts": 3}
     made = []
     for n_jobs in (None, 2):
         with threads(n_jobs):
-            made.append(decode_by("consensus", frames, 5, wanted, np.random.default_rng(0)))
+            made.append(decode_by("consensus", frames, 5, settings, np.random.default_rng(0)))
     one, two = made
     assert (one.memberships == two.memberships).all()
     assert all((one.learned[name] == two.learned[name]).all() for name in one.learned)
@@ -58,8 +58,8 @@ def test_is_better_than_a_single_segmentation_on_average(monkeypatch: pytest.Mon
         scores = []
         for seed in range(4):
             frames, truth = videos(noise=2.2, seed=seed)
-            made = decode_by("consensus", frames, 5, settings, np.random.default_rng(seed))
-            scores.append(adjusted_rand_score(truth, made.labels))
+            decoded = decode_by("consensus", frames, 5, settings, np.random.default_rng(seed))
+            scores.append(adjusted_rand_score(truth, decoded.labels))
         found[partitions] = float(np.mean(scores))
     assert found[12] > found[1]
 
@@ -73,26 +73,26 @@ def test_a_pool_that_went_wrong_is_outvoted(spoiled: int, monkeypatch: pytest.Mo
 
     def spoil(own: Frames, K: int, *rest: Any) -> Any:
         pool = sound(own, K, *rest)
-        # Thirds of all videos, of which no sound pool knows.
+        # The spoiled pool cuts all samples into thirds, with which no sound pool agrees.
         return pool._replace(x=np.eye(K)[thirds]) if next(made_before) == spoiled else pool
 
     monkeypatch.setattr(consensus, "_pool", spoil)
-    made = decode_by("consensus", frames, 5, settings, np.random.default_rng(0))
-    assert adjusted_rand_score(truth, made.labels) > 0.95
-    # Nor is it the one that other videos are labelled by.
-    predict = predict_by("consensus", made, 5, settings)
+    decoded = decode_by("consensus", frames, 5, settings, np.random.default_rng(0))
+    assert adjusted_rand_score(truth, decoded.labels) > 0.95
+    # The spoiled pool is not used to label other videos, either.
+    predict = predict_by("consensus", decoded, 5, settings)
     assert adjusted_rand_score(truth, predict(frames).labels) > 0.95
-    # The first two say what two seeds might.
-    assert made.twice is not None
-    for pool, labels in enumerate(made.twice):
+    # Labels of the first two pools, in place of two seeds.
+    assert decoded.twice is not None
+    for pool, labels in enumerate(decoded.twice):
         assert adjusted_rand_score(thirds if pool == spoiled else truth, labels) > 0.95
 
 
 def test_a_single_video_is_segmented_from_one_pool() -> None:
     frames, _ = videos(noise=1.0, V=1)
-    made = decode_by("consensus", frames, 5, {"consensus.partitions": 6}, np.random.default_rng(0))
-    assert made.twice is None
-    assert made.facts["consensus"].partitions == 6
+    decoded = decode_by("consensus", frames, 5, {"consensus.partitions": 6}, np.random.default_rng(0))
+    assert decoded.twice is None
+    assert decoded.facts["consensus"].partitions == 6
 
 
 @pytest.mark.parametrize(("blocks", "refinements"), [(1, 3), (2, 3), (2, 0)])
@@ -100,19 +100,19 @@ def test_other_videos_are_labelled_by_the_same_clusters(blocks: int, refinements
     frames, truth = videos(noise=1.0)
     half = Frames(frames.x[:240], (60,) * 4, 2.0)
     keys = {"consensus.blocks": blocks, "consensus.partitions": 12, "consensus.refinements": refinements}
-    wanted = keys
-    made = decode_by("consensus", half, 5, wanted, np.random.default_rng(0))
-    predict = predict_by("consensus", made, 5, wanted)
+    settings = keys
+    decoded = decode_by("consensus", half, 5, settings, np.random.default_rng(0))
+    predict = predict_by("consensus", decoded, 5, settings)
     new = predict(Frames(frames.x[240:], (60,) * 4, 2.0)).labels
-    assert adjusted_rand_score(truth, np.concatenate([made.labels, new])) > 0.9
-    assert (predict(half).labels == made.labels).mean() > 0.98
+    assert adjusted_rand_score(truth, np.concatenate([decoded.labels, new])) > 0.9
+    assert (predict(half).labels == decoded.labels).mean() > 0.98
 
 
 def test_fewer_different_samples_than_key_steps() -> None:
     frames = Frames(np.repeat(np.eye(2), 5, axis=0), (5, 5), 2.0)
-    made = decode_by("consensus", frames, 4, {}, np.random.default_rng(0))
-    assert len(np.unique(made.labels[:5])) == 1
-    assert made.labels[0] != made.labels[-1]
+    decoded = decode_by("consensus", frames, 4, {}, np.random.default_rng(0))
+    assert len(np.unique(decoded.labels[:5])) == 1
+    assert decoded.labels[0] != decoded.labels[-1]
 
 
 def test_blocks_share_the_relative_time() -> None:
@@ -134,7 +134,7 @@ def test_order_information_is_that_of_the_borders() -> None:
     labels = np.array([0, 0, 1, 2, 2, 0, 1, 2, 2, 0, 2])
     expected = (4 * np.log(7 * 2 / (3 * 2)) + np.log(7 * 1 / (3 * 3)) + 2 * np.log(7 * 2 / (2 * 2))) / 7
     assert order_information(labels, (8, 3)) == pytest.approx(expected)
-    # The border between videos is none, and a single key step has no order.
+    # The border between two videos does not count, and a single key step has no order.
     assert order_information(np.array([0, 0, 1, 1]), (2, 2)) == 0
 
 
@@ -142,11 +142,11 @@ def test_the_start_of_least_energy_is_the_answer_unless_another_has_more_order()
     frames, _ = videos(noise=2.2)
     facts = []
     for order in (0.0, 0.3, 1e6):
-        wanted = {"consensus.partitions": 4, "consensus.refinements": 0, "consensus.order": order}
-        made = decode_by("consensus", frames, 5, wanted, np.random.default_rng(0))
-        facts.append(made.facts["consensus"])
-        assert facts[-1].order_information == pytest.approx(order_information(made.labels, frames.lengths))
-    # Of the same thirty: the more order weighs, the more there is, and the higher the energy.
+        settings = {"consensus.partitions": 4, "consensus.refinements": 0, "consensus.order": order}
+        decoded = decode_by("consensus", frames, 5, settings, np.random.default_rng(0))
+        facts.append(decoded.facts["consensus"])
+        assert facts[-1].order_information == pytest.approx(order_information(decoded.labels, frames.lengths))
+    # Among the same thirty segmentations, a larger weight of order selects more order and a higher energy.
     assert facts[0].energy <= facts[1].energy <= facts[2].energy
     assert facts[0].order_information <= facts[1].order_information <= facts[2].order_information
     assert facts[0] != facts[2]

@@ -1,4 +1,4 @@
-"""Classifiers of the other videos: against scikit-learn, against hand-worked numbers, and what they may not see."""
+"""Classifiers of the other videos, compared with scikit-learn and hand-worked numbers; the video stays unseen."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def test_the_classifier_is_linear_discriminant_analysis(K: int) -> None:
 
 def test_a_class_without_samples_is_never_the_answer() -> None:
     z, labels = samples(K=3)
-    found = Classifier.fit(z, np.where(labels == 1, 3, labels), 4).probabilities(z)
-    assert (found[:, 1] == 0).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1)
+    actual = Classifier.fit(z, np.where(labels == 1, 3, labels), 4).probabilities(z)
+    assert (actual[:, 1] == 0).all()
+    np.testing.assert_allclose(actual.sum(axis=1), 1)
 
 
 def test_a_single_class_is_certain() -> None:
@@ -53,13 +53,13 @@ def test_context_stays_in_its_video_and_time_comes_last() -> None:
 
 def test_own_and_others_are_weighed_by_logarithms() -> None:
     own, others = np.array([[0.8, 0.2]]), np.array([[0.1, 0.9]])
-    found = together(own, others, (1,))
+    actual = together(own, others, (1,))
     expected = own ** (1 - SAY) * others**SAY
-    np.testing.assert_allclose(found, expected / expected.sum())
+    np.testing.assert_allclose(actual, expected / expected.sum())
 
 
 def test_a_video_has_no_say_in_its_own_labels() -> None:
-    """Labels of a video that differ from those of all others for the same samples are put right by them."""
+    """Labels of a video that contradict those of all others for the same samples are corrected."""
     z, labels = samples(T=40, noise=0.1)
     x, V = np.tile(z, (6, 1)), 6
     own = np.tile(labels, V)

@@ -1,4 +1,4 @@
-"""What was left out or swapped is told, though a decoder finds key steps where they usually come."""
+"""Omitted or swapped key steps are reported, although the decoder finds key steps where they usually come."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def videos(orders: list[list[int]], n: int, seed: int) -> list[np.ndarray]:
     ],
 )
 def test_what_one_of_nine_videos_does_differently_is_found(third: list[int], n: int, kinds: set) -> None:
-    found = discover(videos([USUAL, USUAL, third, *[USUAL] * 6], n, 0), fps=2, K=5)
-    told = found.deviations
+    result = discover(videos([USUAL, USUAL, third, *[USUAL] * 6], n, 0), fps=2, K=5)
+    told = result.deviations
     assert {(row.video, row.kind, row.key_step) for row in told.itertuples()} == {("2", *kind) for kind in kinds}
     assert (told["sureness"] >= 0.5).all()
 
@@ -46,9 +46,9 @@ def test_segments_fall_to_the_neighbours_that_explain_them() -> None:
     said = np.where(look[:, None] == np.arange(3), 0.0, -9.0)
     assert without_lookalikes(labels, said, {}).tolist() == [0, 0, 1, 1, 1, 1, 2, 2, -1, 2]
     assert without_lookalikes(labels, said, {1: 8}).tolist() == [0, 0, 0, 0, 2, 2, 2, 2, -1, 2]
-    # Nothing would be left of 1, which is as long as usual.
+    # Key step 1 is as long as usual, and nothing of it would be left.
     assert without_lookalikes(labels, said, {1: 5}).tolist() == labels.tolist()
-    # Of what no other video has, nothing is known.
+    # Nothing is known about a key step that no other video has.
     said[:, 1] = np.nan
     assert without_lookalikes(labels, said, {1: 8}).tolist() == labels.tolist()
 
@@ -60,7 +60,7 @@ def test_looks_are_told_by_other_videos_alone() -> None:
     swapped = labels.copy()
     swapped[:20] = 1 - swapped[:20]
     said = appearance(x, swapped, [20] * 3, 2)
-    # Whatever the labels of the first video, its samples look as those of the others.
+    # The samples of the first video look like those of the others, whatever its labels.
     assert (said[:20].argmax(axis=1) == labels[:20]).all()
     alone = appearance(x[:20], labels[:20], [20], 2)
     assert np.isnan(alone).all()

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 def clusters(k: int, seed: int, noise: float = 0.02, per: int = 40) -> tuple[Array, Array]:
-    """Tight clusters around random unit directions in 128 dimensions, and which sample is whose."""
+    """Return tight clusters around random unit vectors in 128 dimensions, and the cluster of each sample."""
     generator = np.random.default_rng(seed)
     centres = generator.normal(size=(k, 128))
     centres /= np.linalg.norm(centres, axis=1, keepdims=True)
@@ -112,9 +112,9 @@ def test_loose_clusters_collapse_at_m_2_from_any_start_and_not_at_auto() -> None
     x, truth = clusters(7, 0, noise=0.9, per=100)
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     assert fuzzy_cmeans(x, 7, 2.0, np.random.default_rng(0)).collapsed
-    found = fuzzy_cmeans(x, 7, auto_fuzzifier(direction_eigenvalue(x)), np.random.default_rng(0))
-    assert same_partition(found.memberships.argmax(axis=1), truth)
-    assert not found.collapsed
+    partition = fuzzy_cmeans(x, 7, auto_fuzzifier(direction_eigenvalue(x)), np.random.default_rng(0))
+    assert same_partition(partition.memberships.argmax(axis=1), truth)
+    assert not partition.collapsed
 
 
 def test_the_same_seed_gives_the_same_partition_and_more_starts_never_a_worse_one() -> None:
@@ -128,10 +128,10 @@ def test_the_same_seed_gives_the_same_partition_and_more_starts_never_a_worse_on
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_memberships_stay_finite_close_to_m_1_and_keep_their_type(dtype: type) -> None:
     x, truth = clusters(4, 0)
-    found = fuzzy_cmeans(x.astype(dtype), 4, 1.001, np.random.default_rng(0))
-    assert found.memberships.dtype == dtype
-    np.testing.assert_allclose(found.memberships.sum(axis=1), 1, rtol=1e-5)
-    assert same_partition(found.memberships.argmax(axis=1), truth)
+    partition = fuzzy_cmeans(x.astype(dtype), 4, 1.001, np.random.default_rng(0))
+    assert partition.memberships.dtype == dtype
+    np.testing.assert_allclose(partition.memberships.sum(axis=1), 1, rtol=1e-5)
+    assert same_partition(partition.memberships.argmax(axis=1), truth)
 
 
 def test_a_sample_on_a_centre_belongs_to_it_and_is_shared_by_two_there() -> None:
@@ -150,19 +150,19 @@ def test_nothing_depends_on_where_the_origin_is() -> None:
 @pytest.mark.parametrize("T", [1, 5])
 @pytest.mark.parametrize("value", [0.0, 0.1])
 def test_identical_samples_give_uniform_memberships(T: int, value: float) -> None:
-    found = fuzzy_cmeans(np.full((T, 128), value), 7, 1.001, np.random.default_rng(0))
-    np.testing.assert_array_equal(found.memberships, np.full((T, 7), 1 / 7))
-    np.testing.assert_allclose(found.centres, value)
-    assert found.collapsed
-    assert found.objective == 0
+    partition = fuzzy_cmeans(np.full((T, 128), value), 7, 1.001, np.random.default_rng(0))
+    np.testing.assert_array_equal(partition.memberships, np.full((T, 7), 1 / 7))
+    np.testing.assert_allclose(partition.centres, value)
+    assert partition.collapsed
+    assert partition.objective == 0
 
 
 def test_fewer_samples_than_clusters() -> None:
     x = np.eye(3)
-    found = fuzzy_cmeans(x, 7, 1.5, np.random.default_rng(0))
-    assert found.memberships.shape == (3, 7)
-    np.testing.assert_allclose(found.memberships.sum(axis=1), 1)
-    assert len(set(found.memberships.argmax(axis=1))) == 3
+    partition = fuzzy_cmeans(x, 7, 1.5, np.random.default_rng(0))
+    assert partition.memberships.shape == (3, 7)
+    np.testing.assert_allclose(partition.memberships.sum(axis=1), 1)
+    assert len(set(partition.memberships.argmax(axis=1))) == 3
 
 
 def test_pieces_do_not_change_mean_and_leading_direction() -> None:

@@ -26,7 +26,9 @@ def table(rows: list[tuple[float, float, int]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["start_s", "end_s", "key_step"])
 
 
-def made(rows: list[tuple[float, float, int]], silence: str | None = None, **also: Any) -> tuple[list[int], list[int]]:
+def labels_at(
+    rows: list[tuple[float, float, int]], silence: str | None = None, **also: Any
+) -> tuple[list[int], list[int]]:
     """Return the labels at `TIMES` and the samples that are marked."""
     labels, marked = labels_of_rows("here", table(rows), TIMES, 10.0, silence, **also)
     return labels.tolist(), np.flatnonzero(marked).tolist()
@@ -42,29 +44,29 @@ def made(rows: list[tuple[float, float, int]], silence: str | None = None, **als
     ],
 )
 def test_silence_is_what_its_word_says(silence: str | None, expected: list[int]) -> None:
-    assert made(SEGMENTS, silence) == (expected, [])
-    # Marks alone tell nothing between them, whatever the word.
+    assert labels_at(SEGMENTS, silence) == (expected, [])
+    # Time between marks stays unlabelled, whatever the setting.
     alone = [-1, 2, -1, -1, -1, 0, -1, -1, -1, -1]
-    assert made([(1.2, 1.2, 2), (5.0, 5.0, 0)], silence) == (alone, [1, 5])
+    assert labels_at([(1.2, 1.2, 2), (5.0, 5.0, 0)], silence) == (alone, [1, 5])
 
 
 def test_a_mark_labels_its_sample_and_makes_its_gap_unknown() -> None:
-    # The gap from 4 to 6 s has a key step whose ends nobody told; other silence keeps its meaning.
-    assert made([*SEGMENTS, (5.1, 5.1, 3)], "throughout") == ([0, 0, 2, 2, -1, 3, 1, 1, 0, 0], [5])
-    assert made([*SEGMENTS, (9.0, 9.0, 3)], "until") == ([0, 0, 2, 2, 0, 0, 1, 1, -1, 3], [9])
+    # The gap from 4 to 6 s has a key step with unknown ends; other unlabelled time keeps its meaning.
+    assert labels_at([*SEGMENTS, (5.1, 5.1, 3)], "throughout") == ([0, 0, 2, 2, -1, 3, 1, 1, 0, 0], [5])
+    assert labels_at([*SEGMENTS, (9.0, 9.0, 3)], "until") == ([0, 0, 2, 2, 0, 0, 1, 1, -1, 3], [9])
     # Inside a segment of its own step, and in silence that is background, a mark adds nothing.
-    assert made([*SEGMENTS, (2.9, 2.9, 2), (5.0, 5.0, 0)]) == made(SEGMENTS)
-    assert made([*SEGMENTS, (9.0, 9.0, 0)]) == ([-1, -1, 2, 2, 0, 0, 1, 1, -1, 0], [9])
+    assert labels_at([*SEGMENTS, (2.9, 2.9, 2), (5.0, 5.0, 0)]) == labels_at(SEGMENTS)
+    assert labels_at([*SEGMENTS, (9.0, 9.0, 0)]) == ([-1, -1, 2, 2, 0, 0, 1, 1, -1, 0], [9])
 
 
 def test_marks_near_one_sample_get_a_sample_each() -> None:
     # Both are nearest to the sample at 5 s, which the nearer one gets.
-    assert made([(5.1, 5.1, 1), (5.4, 5.4, 2)])[0][4:8] == [-1, 1, 2, -1]
-    assert made([(5.1, 5.1, 1), (5.2, 5.2, 1)]) == ([-1] * 5 + [1] + [-1] * 4, [5])
+    assert labels_at([(5.1, 5.1, 1), (5.4, 5.4, 2)])[0][4:8] == [-1, 1, 2, -1]
+    assert labels_at([(5.1, 5.1, 1), (5.2, 5.2, 1)]) == ([-1] * 5 + [1] + [-1] * 4, [5])
     # The sample at 4 s is the segment's, although it is nearest to the mark.
-    assert made([(2.0, 4.2, 2), (4.3, 4.3, 1)])[0][3:6] == [2, 2, 1]
+    assert labels_at([(2.0, 4.2, 2), (4.3, 4.3, 1)])[0][3:6] == [2, 2, 1]
     with pytest.raises(RgwotError, match="a mark at 5.3 s, whose nearest samples have labels of other key steps"):
-        made([(5.1, 5.1, 1), (5.3, 5.3, 3), (5.9, 5.9, 2)])
+        labels_at([(5.1, 5.1, 1), (5.3, 5.3, 3), (5.9, 5.9, 2)])
     # At 0.2 samples per second no mark is lost.
     labels, marked = labels_of_rows(
         "here", table([(7.0, 7.0, 1), (8.0, 8.0, 2)]), np.array([0.0, 5.0, 10.0]), 12.0, None
@@ -73,7 +75,7 @@ def test_marks_near_one_sample_get_a_sample_each() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ([(10.5, 10.5, 1)], "a mark at 10.5 s of a video of 10 s"),
         ([(-1.0, -1.0, 1)], "a mark at -1 s of a video of 10 s"),
@@ -83,13 +85,13 @@ def test_marks_near_one_sample_get_a_sample_each() -> None:
     ],
 )
 def test_marks_that_contradict_are_refused_in_one_line(
-    rows: list[tuple[float, float, int]], said: str, caplog: pytest.LogCaptureFixture
+    rows: list[tuple[float, float, int]], message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with pytest.raises(RgwotError, match=f"^here: found {said}") as error:
-        made(rows)
+    with pytest.raises(RgwotError, match=f"^here: found {message}") as error:
+        labels_at(rows)
     assert "\n" not in str(error.value)
-    made(rows, lenient=True)
-    assert f"here: found {said}" in caplog.text
+    labels_at(rows, lenient=True)
+    assert f"here: found {message}" in caplog.text
 
 
 def annotated(rows: list[tuple[Any, ...]], silence: list[str] | None = None) -> pd.DataFrame:
@@ -106,7 +108,7 @@ def test_labels_of_a_table_of_annotations(caplog: pytest.LogCaptureFixture) -> N
     with caplog.at_level(logging.INFO):
         given = given_of(task("a", "b", "c", "d"), annotated(rows))
     assert (given.K, given.names, dict(given.silence)) == (3, {1: "pour", 2: "stir", 3: "sip"}, {"a": "between"})
-    # A video where only background is marked teaches, too.
+    # A video with marks of background alone counts as annotated, too.
     assert list(given.labels) == ["a", "b", "c"]
     assert {name: np.flatnonzero(marked).tolist() for name, marked in given.marks.items()} == {"b": [3], "c": [1]}
     assert "silence: time between the first and the last segment is background" in caplog.text

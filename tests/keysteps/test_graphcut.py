@@ -156,10 +156,10 @@ def test_without_the_library_the_exact_solver_takes_its_place_and_says_so(monkey
 
     exact = cut("exact")
     monkeypatch.setattr(graphcut, "has_library", lambda: False)
-    found = cut("expansion")
-    np.testing.assert_array_equal(found.labels, exact.labels)
-    assert found.facts["graph_cut"] == replace(exact.facts["graph_cut"], instead_of="expansion")
-    # Who asked for it gets what was asked for.
+    actual = cut("expansion")
+    np.testing.assert_array_equal(actual.labels, exact.labels)
+    assert actual.facts["graph_cut"] == replace(exact.facts["graph_cut"], instead_of="expansion")
+    # A requested solver is used.
     assert cut("exact").facts == exact.facts
 
 
@@ -188,12 +188,12 @@ def test_videos_may_be_joined_as_the_public_code_does() -> None:
     memberships = np.array([[1.0, 0.0]] * 5 + [[0.45, 0.55], *[[1.0, 0.0]] * 4])
     frames = Frames(memberships, (5, 5), 1.0)
     clusters = Frames(np.concatenate([np.eye(2)[[0] * 8 + [1] * 8], memberships]), (16, 5, 5), 1.0)
-    found = {}
+    actual = {}
     for joined in (False, True):
         block = {"unary": 1.0, "pairwise": 0.6, "joined": joined}
         settings = {"graphcut.m": 1.5, **{f"graphcut.{key}": value for key, value in block.items()}}
-        made = decode_by("graphcut", clusters, 2, settings, np.random.default_rng(0))
-        labels = predict_by("graphcut", made, 2, settings)(frames).labels
-        found[joined] = labels == labels[0]
-    np.testing.assert_array_equal(found[False], [True] * 5 + [False] + [True] * 4)
-    assert found[True].all()
+        decoded = decode_by("graphcut", clusters, 2, settings, np.random.default_rng(0))
+        labels = predict_by("graphcut", decoded, 2, settings)(frames).labels
+        actual[joined] = labels == labels[0]
+    np.testing.assert_array_equal(actual[False], [True] * 5 + [False] + [True] * 4)
+    assert actual[True].all()

@@ -1,4 +1,4 @@
-"""Tasks of many videos: which are learned from, and that the others are labelled as if they had been."""
+"""In tasks of many videos, some are learned from, and the others get the labels that they would have had."""
 
 from __future__ import annotations
 
@@ -90,15 +90,15 @@ def test_the_consensus_of_a_third_of_the_videos_is_that_of_all(monkeypatch: pyte
     settings = {"consensus.partitions": 8, "consensus.starts": 4}
     whole = decode_by("consensus", frames, 4, settings, np.random.default_rng(0))
     monkeypatch.setattr(many, "MOST_LEARNED", len(truth) // 3)
-    made = decode_by("consensus", frames, 4, settings, np.random.default_rng(0))
-    assert made.facts["consensus"].videos == len(learned_from(frames.lengths)) == 19
+    decoded = decode_by("consensus", frames, 4, settings, np.random.default_rng(0))
+    assert decoded.facts["consensus"].videos == len(learned_from(frames.lengths)) == 19
     assert whole.facts["consensus"].videos is None
     assert adjusted_rand_score(truth, whole.labels) > 0.9
-    assert adjusted_rand_score(whole.labels, made.labels) > 0.95
-    # Labels and memberships say the same of every sample.
-    assert made.memberships is not None
-    assert made.memberships.shape == (len(truth), 4)
-    assert (made.memberships.argmax(axis=1) == made.labels).all()
+    assert adjusted_rand_score(whole.labels, decoded.labels) > 0.95
+    # Labels and memberships agree for every sample.
+    assert decoded.memberships is not None
+    assert decoded.memberships.shape == (len(truth), 4)
+    assert (decoded.memberships.argmax(axis=1) == decoded.labels).all()
 
 
 def test_given_labels_are_always_learned_from_and_stay(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,15 +106,15 @@ def test_given_labels_are_always_learned_from_and_stay(monkeypatch: pytest.Monke
     settings = Labelled()
     owner = np.repeat(np.arange(60), frames.lengths)
     meant = np.array([0, NO_CLUSTER, 1, 2])[looks]
-    # What is given of two videos is partly wrong, and of one only half is given.
+    # Labels of two videos are partly wrong, and one video is labelled only in half.
     said = np.where(np.isin(owner, (7, 22, 41)), meant, UNKNOWN)
     first = np.flatnonzero(owner == 7)
     said[first[:3]], said[first[20:]] = (meant[first[:3]] + 1) % 3, UNKNOWN
     monkeypatch.setattr(many, "MOST_LEARNED", len(looks) // 10)
     assert not np.isin((7, 22, 41), learned_from(frames.lengths)).any()
     taught = Frames(frames.x, frames.lengths, 2.0, given=said)
-    made = decode_labelled(taught, 3, np.random.default_rng(0), settings)
+    decoded = decode_labelled(taught, 3, np.random.default_rng(0), settings)
     known = said != UNKNOWN
-    assert (made.labels[known] == said[known]).all()
-    assert made.facts["labelled"].videos == len(learned_from(frames.lengths)) + 3
-    assert (made.labels == meant)[~known].mean() > 0.97
+    assert (decoded.labels[known] == said[known]).all()
+    assert decoded.facts["labelled"].videos == len(learned_from(frames.lengths)) + 3
+    assert (decoded.labels == meant)[~known].mean() > 0.97

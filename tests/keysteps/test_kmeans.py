@@ -18,20 +18,20 @@ def planted() -> tuple[np.ndarray, np.ndarray]:
 
 def test_planted_clusters_are_found_whole() -> None:
     x, truth = planted()
-    found = kmeans(x, 5, np.random.default_rng(0))
-    pairs = set(zip(found.labels.tolist(), truth.tolist(), strict=True))
+    partition = kmeans(x, 5, np.random.default_rng(0))
+    pairs = set(zip(partition.labels.tolist(), truth.tolist(), strict=True))
     assert len(pairs) == 5
-    nearest = ((x[:, None] - found.centres[None]) ** 2).sum(axis=2)
-    np.testing.assert_array_equal(found.labels, nearest.argmin(axis=1))
-    assert found.inertia == pytest.approx(nearest.min(axis=1).sum())
+    nearest = ((x[:, None] - partition.centres[None]) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(partition.labels, nearest.argmin(axis=1))
+    assert partition.inertia == pytest.approx(nearest.min(axis=1).sum())
 
 
 def test_centres_of_many_samples_are_the_means_of_all_their_members() -> None:
-    """Those of mini-batches are not, and where K clusters are hard to tell apart that decides which are found."""
+    """Centres of mini-batch k-means are not, which decides the clusters where they are hard to separate."""
     x = np.random.default_rng(2).normal(size=(12_000, 3))
-    found = kmeans(x, 4, np.random.default_rng(0))
-    members = [x[found.labels == k].mean(axis=0) for k in range(4)]
-    np.testing.assert_allclose(found.centres, members, atol=0.01)
+    partition = kmeans(x, 4, np.random.default_rng(0))
+    members = [x[partition.labels == k].mean(axis=0) for k in range(4)]
+    np.testing.assert_allclose(partition.centres, members, atol=0.01)
 
 
 def test_the_same_seed_gives_the_same_labels() -> None:

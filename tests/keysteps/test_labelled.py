@@ -1,8 +1,9 @@
-"""Annotated videos that teach the others: what is given stays, what it means is followed, and what nobody knows."""
+"""Annotated videos teach the others: given labels stay, other samples follow them, and unknown key steps are found."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import rgwot
 from rgwot.diagnostics import LeftOutFacts
 from rgwot.keysteps import interface as many
 from rgwot.keysteps import labelled, left_out
+from rgwot.keysteps import suggest as suggest_module
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Frames
 from rgwot.keysteps.labelled import (
     Kept,
@@ -30,8 +32,8 @@ from rgwot.keysteps.labelled import (
     reaching,
     restore_labelled,
 )
-from rgwot.keysteps.settings import Labelled
-from rgwot.keysteps.suggest import suggest
+from rgwot.keysteps.settings import Labelled, MeanfieldSettings
+from rgwot.keysteps.suggest import suggest, suggest_moments
 from rgwot.keysteps.warping import warp
 from rgwot.reporting.compare import compare_results
 from rgwot.runtime.errors import RgwotError
@@ -42,7 +44,7 @@ V, T = 8, 60
 
 
 def task(noise: float = 0.5, seed: int = 0, looks: int = 5) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return samples of V videos in ``looks`` appearances of 12 samples each, in orders of their own, and these."""
+    """Return samples of V videos, and their labels: ``looks`` appearances of 12 samples each, in random orders."""
     generator = np.random.default_rng(seed)
     centres = generator.normal(size=(looks, 16))
     labels = np.concatenate([np.repeat(generator.permutation(looks), T // looks) for _ in range(V)])
@@ -67,7 +69,7 @@ def test_what_is_given_stays_to_the_sample_whatever_the_features_say() -> None:
 
 def test_key_steps_mean_what_people_say_and_not_what_clusters() -> None:
     x, looks = task()
-    # Two appearances are one key step, and one is background: nothing but the labels says so.
+    # Two appearances are one key step, and one is background, which only the labels tell.
     meant = np.array([0, 0, 1, NO_CLUSTER, 2])[looks]
     made = decoded(x, 3, meant, [0, 3])
     assert (made.labels == meant).mean() > 0.98
@@ -94,15 +96,15 @@ def test_a_step_that_is_nowhere_else_does_not_spread() -> None:
 
 def test_a_few_labelled_samples_are_enough_to_teach() -> None:
     x, looks = task(noise=0.3)
-    # Between those that are aligned there is none of them.
+    # None of the labelled samples is among those that are aligned.
     x, looks = np.repeat(x, 10, axis=0), np.repeat(looks, 10)
     given = np.full(len(x), UNKNOWN)
     own = [int(np.flatnonzero(looks[: T * 10] == step)[61]) for step in range(5)]
     given[own] = looks[own]
     frames = Frames(x, (T * 10,) * V, 2.0, given=given)
-    made = decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS)
-    assert (made.labels[own] == looks[own]).all()
-    assert (made.labels == looks).mean() > 0.9
+    decoded = decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS)
+    assert (decoded.labels[own] == looks[own]).all()
+    assert (decoded.labels == looks).mean() > 0.9
 
 
 def test_an_extra_key_step_is_one_that_nobody_annotated() -> None:
@@ -191,10 +193,10 @@ def test_a_result_with_background_labels_other_videos(arrays: Any) -> None:
     # The last step is background.
     known = {name: np.where(own == own.max(), 0, own) for name, own in labels.items()}
     *taught, other = videos
-    found = rgwot.discover(
+    result = rgwot.discover(
         {name: videos[name] for name in taught}, fps=2, labels={name: known[name] for name in taught[:3]}
     )
-    assert found.score({other: videos[other]}, {other: known[other]}) > 0.9
+    assert result.score({other: videos[other]}, {other: known[other]}) > 0.9
 
 
 def test_names_without_numbers_get_numbers_that_nobody_has(arrays: Any) -> None:
@@ -207,16 +209,16 @@ def test_names_without_numbers_get_numbers_that_nobody_has(arrays: Any) -> None:
         "take 3": segments(key_step=[1], label=["pour"]),
         "take 4": segments(label=["pour"]),
     }
-    made = rgwot.discover(videos, fps=2, labels=given)
-    assert made.names == {1: "pour", 4: "stir"}
-    firsts = {name: int(made.labels[name][0]) for name in given}
+    result = rgwot.discover(videos, fps=2, labels=given)
+    assert result.names == {1: "pour", 4: "stir"}
+    firsts = {name: int(result.labels[name][0]) for name in given}
     assert firsts == {"take 0": 4, "take 1": 1, "take 2": 2, "take 3": 1, "take 4": 1}
 
 
 def test_all_videos_labelled_give_the_labels(arrays: Any) -> None:
     videos, labels = arrays
-    made = rgwot.discover(videos, fps=2, labels=labels)
-    assert all((made.labels[name] == labels[name]).all() for name in videos)
+    result = rgwot.discover(videos, fps=2, labels=labels)
+    assert all((result.labels[name] == labels[name]).all() for name in videos)
 
 
 def test_what_nobody_labelled_is_found_where_all_videos_are_annotated(arrays: Any) -> None:
@@ -224,11 +226,11 @@ def test_what_nobody_labelled_is_found_where_all_videos_are_annotated(arrays: An
     said = {name: own.copy() for name, own in labels.items()}
     for own in said.values():
         own[:6] = own[-6:] = -1
-    made = rgwot.discover(videos, fps=2, labels=said)
+    result = rgwot.discover(videos, fps=2, labels=said)
     for name, own in said.items():
-        assert (made.labels[name] == own)[own > 0].all()
+        assert (result.labels[name] == own)[own > 0].all()
         # The ends have the key step that they continue, or are background (methods 5.10).
-        ends = made.labels[name][own < 0]
+        ends = result.labels[name][own < 0]
         assert set(ends.tolist()) <= {0, *labels[name][own < 0].tolist()}
         assert ends.any()
 
@@ -236,8 +238,8 @@ def test_what_nobody_labelled_is_found_where_all_videos_are_annotated(arrays: An
 def test_the_number_in_the_id_says_how_many_videos_teach(arrays: Any) -> None:
     videos, labels = arrays
     for decoder in ("labelled@n=2", "labelled@draw=suggested,n=2"):
-        made = rgwot.discover(videos, fps=2, decoder=decoder, labels=labels, K="gt")
-        assert (made.run.decoder, len(made.diagnostics["labelled"]["videos"])) == (decoder, 2)
+        result = rgwot.discover(videos, fps=2, decoder=decoder, labels=labels, K="gt")
+        assert (result.run.decoder, len(result.diagnostics["labelled"]["videos"])) == (decoder, 2)
     every = rgwot.discover(videos, fps=2, labels=labels)
     assert (every.run.decoder, len(every.diagnostics["labelled"]["videos"])) == ("labelled", V)
     as_many = rgwot.discover(videos, fps=2, decoder=f"labelled@n={V}", labels=labels)
@@ -249,19 +251,19 @@ def test_leaving_one_out_counts_what_the_other_labelled_videos_say(arrays: Any, 
     videos, labels = arrays
     known = np.arange(T) % 6 < 6 * labelled
     three = {name: np.where(known, own, -1) for name, own in list(labels.items())[:3]}
-    # One calls a step what the others call another.
+    # One video has the name of a step for another one.
     three["take 2"][known & (labels["take 2"] == 2)] = 1
-    found = rgwot.discover(videos, fps=2, labels=three).diagnostics["left_out"]
-    assert found["videos"] == ["take%200", "take%201", "take%202"]
+    actual = rgwot.discover(videos, fps=2, labels=three).diagnostics["left_out"]
+    assert actual["videos"] == ["take%200", "take%201", "take%202"]
     shares = []
     for hidden in three:
         others = {name: own for name, own in three.items() if name != hidden}
         answer = rgwot.discover(videos, fps=2, labels=others).labels[hidden]
         shares.append((answer == three[hidden])[known].mean())
     assert shares[2] < 0.85
-    assert found["shares"] == pytest.approx(shares, abs=1e-4)
-    assert found["frames_right"] == pytest.approx(np.mean(shares), abs=1e-4)
-    assert found["decoding_cpu_s"] > 0
+    assert actual["shares"] == pytest.approx(shares, abs=1e-4)
+    assert actual["frames_right"] == pytest.approx(np.mean(shares), abs=1e-4)
+    assert actual["decoding_cpu_s"] > 0
 
 
 def test_only_some_of_many_are_left_out_and_three_are_needed(arrays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,7 +330,7 @@ def test_the_estimator_learns_from_a_few_labels(arrays: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "message"),
     [
         ({"take 9": np.ones(T, int)}, r"labels\['take 9'\]: no video of this name"),
         ({"take 1": np.ones(T + 1, int)}, r"labels\['take 1'\]: found 61 labels"),
@@ -351,8 +353,8 @@ def test_the_estimator_learns_from_a_few_labels(arrays: Any) -> None:
         ({"take 1": segments(label=["a"], start_s=["now"])}, "found the time .now., expected seconds"),
     ],
 )
-def test_labels_that_cannot_be_meant_are_refused_in_one_line(arrays: Any, labels: Any, said: str) -> None:
-    with pytest.raises(RgwotError, match=said) as error:
+def test_labels_that_cannot_be_meant_are_refused_in_one_line(arrays: Any, labels: Any, message: str) -> None:
+    with pytest.raises(RgwotError, match=message) as error:
         rgwot.discover(arrays[0], fps=2, labels=labels)
     assert "\n" not in str(error.value)
 
@@ -428,21 +430,21 @@ def test_a_mark_in_each_segment_is_worth_nearly_the_segments(videos: list[int]) 
     x, looks = task(noise=1.0)
     given = marked(looks, videos)
     frames = Frames(x, (T,) * V, 2.0, given=given, marked=given != UNKNOWN)
-    made = decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS)
-    assert (made.labels[given != UNKNOWN] == given[given != UNKNOWN]).all()
-    assert (made.labels == looks).mean() > 0.95
+    decoded = decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS)
+    assert (decoded.labels[given != UNKNOWN] == given[given != UNKNOWN]).all()
+    assert (decoded.labels == looks).mean() > 0.95
 
 
 def test_one_mark_of_every_step_in_the_whole_task_finds_them_all() -> None:
-    """Marks that are far apart say nothing of the time between them."""
+    """Distant marks do not label the time between them."""
     x, looks = task(noise=0.7)
     given = np.full(len(looks), UNKNOWN)
     for step in range(5):
         at = np.flatnonzero((looks == step) & (np.arange(len(looks)) // T == step))[6]
         given[at] = step
     frames = Frames(x, (T,) * V, 2.0, given=given, marked=given != UNKNOWN)
-    made = decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS)
-    assert (made.labels == looks).mean() > 0.9
+    decoded = decode_labelled(frames, 5, np.random.default_rng(0), SETTINGS)
+    assert (decoded.labels == looks).mean() > 0.9
 
 
 def test_one_answer_does_not_make_the_other_key_steps_disappear() -> None:
@@ -467,6 +469,27 @@ def test_one_answer_does_not_make_the_other_key_steps_disappear() -> None:
     # Where most of the key steps of a video are marked, there are no others.
     every = [T + int(np.flatnonzero(looks[T : 2 * T] == look)[5]) for look in range(3)]
     assert rgwot.discover(videos, fps=2, K=5, labels=answered(*every)).diagnostics["labelled"]["extra"] == 0
+
+
+def test_the_next_question_is_the_same_with_what_was_kept_and_segments_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, looks = task()
+    frames, kept, chosen = Frames(x, (T,) * V, 2.0), Kept(), list[int]()
+
+    def asked(K: int, kept: Kept | None = None) -> list[int]:
+        return suggest_moments(frames, K, 1, MeanfieldSettings(), np.random.default_rng(0), kept=kept)
+
+    for K in (5, 5, 6):
+        given = np.full(len(x), UNKNOWN)
+        given[chosen] = looks[chosen]
+        frames = replace(frames, given=given)
+        assert asked(K, kept) == asked(K)
+        chosen += asked(K)
+    monkeypatch.setattr(suggest_module, "segment", None)
+    assert asked(6, kept) == asked(6, kept)
+    with pytest.raises(TypeError):
+        asked(5, kept)
 
 
 def test_marks_reach_some_of_the_way_to_their_neighbours() -> None:
@@ -511,19 +534,21 @@ def test_decoding_again_with_what_was_kept_gives_the_same_and_aligns_only_new_pa
     kept = Kept()
     for videos, x_here, new in (([0, 1], x, 2 * V), ([0, 1, 2], x, V), ([1, 2], x, 0), ([1, 2], x + 1, 2 * V)):
         aligned.clear()
-        made = decode(videos, kept, x_here)
+        decoded = decode(videos, kept, x_here)
         assert sum(aligned) == new
         fresh = decode(videos, None, x_here)
-        np.testing.assert_array_equal(made.labels, fresh.labels)
-        np.testing.assert_array_equal(made.memberships, fresh.memberships)
+        np.testing.assert_array_equal(decoded.labels, fresh.labels)
+        np.testing.assert_array_equal(decoded.memberships, fresh.memberships)
 
 
 def test_learning_again_is_the_same_as_from_scratch(arrays: Any) -> None:
     videos, labels = arrays
     names = list(videos)
-    found = rgwot.discover(videos, fps=2, decoder="labelled@extra=1", labels={name: labels[name] for name in names[:2]})
+    result = rgwot.discover(
+        videos, fps=2, decoder="labelled@extra=1", labels={name: labels[name] for name in names[:2]}
+    )
     more = {name: labels[name] for name in names[:3]}
-    again = found.learn(more)
+    again = result.learn(more)
     fresh = rgwot.discover(videos, fps=2, decoder="labelled@extra=1", labels=more)
     pd.testing.assert_frame_equal(again.segments, fresh.segments)
     assert again.run == fresh.run

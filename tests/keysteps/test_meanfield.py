@@ -1,4 +1,4 @@
-"""The mean-field decoder: its energy, that it never rises, and the answers at its edges."""
+"""The mean-field decoder: its energy, which never rises, and its answers in limiting cases."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_energy_and_gradient_against_loops_and_differences(shares: np.ndarray | 
     else:
         told = energy(x, LENGTHS, p, A, s.model_copy(update={"lambda_": 0.0}))
         assert found == pytest.approx(told + s.lambda_ * (p.sum(axis=0) @ np.log(3 * shares)), rel=1e-12)
-    # Along the simplex, where what is constant per sample does not count.
+    # Derivatives along the simplex, where terms that are constant per sample cancel.
     for i in (0, 3, 16):
         for k in (1, 2):
             step = np.zeros_like(p)
@@ -116,24 +116,24 @@ def test_no_update_of_either_kind_raises_the_energy(
     )
     x, p = directions(T, 5, seed), memberships(T, K, seed)
     p = np.eye(K)[p.argmax(axis=1)] if hard else p
-    made = minimise_energy(x, lengths, p, s)
+    solution = minimise_energy(x, lengths, p, s)
     scale = T * (1 + epsilon + pull + video)
-    assert np.isfinite(made.memberships).all()
-    assert np.diff(made.energies).max(initial=0.0) <= 1e-12 * scale
-    np.testing.assert_allclose(made.memberships.sum(axis=1), 1)
-    if (made.memberships > 0).all():
-        last = energy(x, lengths, made.memberships, made.centres, s)
-        assert made.energies[-1] == pytest.approx(last, abs=1e-9 * scale)
+    assert np.isfinite(solution.memberships).all()
+    assert np.diff(solution.energies).max(initial=0.0) <= 1e-12 * scale
+    np.testing.assert_allclose(solution.memberships.sum(axis=1), 1)
+    if (solution.memberships > 0).all():
+        last = energy(x, lengths, solution.memberships, solution.centres, s)
+        assert solution.energies[-1] == pytest.approx(last, abs=1e-9 * scale)
     # With shares and centres fixed, too: other videos.
-    chain = _Chain(lengths, s, made.shares)
+    chain = _Chain(lengths, s, solution.shares)
     start = np.full((K, T), 1 / K)
-    moved = chain.run(np.log(start), start, x, made.centres, fixed=True)
+    moved = chain.run(np.log(start), start, x, solution.centres, fixed=True)
     assert np.diff(moved.energies).max(initial=0.0) <= 1e-12 * scale
-    np.testing.assert_array_equal(moved.centres, made.centres)
+    np.testing.assert_array_equal(moved.centres, solution.centres)
 
 
 def test_an_update_without_damping_can_raise_it() -> None:
-    # The test above would pass whatever the step were, if no step could be too long.
+    # Without damping the energy can rise, so the test above could fail.
     s = block(alpha=0.0, epsilon=0.02, **{"lambda": 1.0}, lambda_video=0.0)
     x, p = directions(12, 3, 0), memberships(12, 3, 3)
     p /= p.sum(axis=1, keepdims=True)
@@ -149,7 +149,7 @@ def test_an_update_without_damping_can_raise_it() -> None:
 def two_steps(seed: int = 0) -> tuple[Frames, np.ndarray]:
     truth = np.concatenate([np.repeat([0, 1, 0], [20, 30, 10]), np.repeat([1, 0], [25, 25]), np.repeat([0, 1], 15)])
     x = 4 * np.eye(6)[truth] + np.random.default_rng(seed).normal(size=(len(truth), 6))
-    # Lengths of vectors say nothing.
+    # The lengths of vectors do not matter.
     x *= np.random.default_rng(seed).uniform(0.1, 9, size=(len(truth), 1))
     return Frames(x, (60, 50, 30), 2.0), truth
 
@@ -160,35 +160,35 @@ def agreement(labels: np.ndarray, truth: np.ndarray) -> float:
 
 def test_two_key_steps_are_found_and_told_of() -> None:
     frames, truth = two_steps()
-    made = decode_by("meanfield", frames, 2, {}, np.random.default_rng(0))
-    assert agreement(made.labels, truth) > 0.97
-    assert made.memberships is not None
-    assert made.memberships.shape == (140, 2)
-    np.testing.assert_array_equal(made.labels, made.memberships.argmax(axis=1))
-    facts = made.facts["meanfield"]
+    decoded = decode_by("meanfield", frames, 2, {}, np.random.default_rng(0))
+    assert agreement(decoded.labels, truth) > 0.97
+    assert decoded.memberships is not None
+    assert decoded.memberships.shape == (140, 2)
+    np.testing.assert_array_equal(decoded.labels, decoded.memberships.argmax(axis=1))
+    facts = decoded.facts["meanfield"]
     assert facts.energy <= facts.energy_at_start
     assert facts.converged
     assert sum(facts.shares) == pytest.approx(1)
     again = decode_by("meanfield", frames, 2, {}, np.random.default_rng(0))
-    np.testing.assert_array_equal(again.labels, made.labels)
+    np.testing.assert_array_equal(again.labels, decoded.labels)
 
 
 def test_neighbours_in_time_decide_where_a_sample_says_nothing() -> None:
     frames, truth = two_steps()
     x = frames.x.copy()
     x[[25, 35, 70, 100]] = 0
-    made = decode_by("meanfield", Frames(x, frames.lengths, 2.0), 2, {}, np.random.default_rng(0))
-    names = [np.bincount(made.labels[truth == step], minlength=2).argmax() for step in (0, 1)]
-    assert made.labels[[25, 35, 70, 100]].tolist() == [names[step] for step in truth[[25, 35, 70, 100]]]
+    decoded = decode_by("meanfield", Frames(x, frames.lengths, 2.0), 2, {}, np.random.default_rng(0))
+    names = [np.bincount(decoded.labels[truth == step], minlength=2).argmax() for step in (0, 1)]
+    assert decoded.labels[[25, 35, 70, 100]].tolist() == [names[step] for step in truth[[25, 35, 70, 100]]]
 
 
 def test_shares_of_key_steps_become_more_even_with_their_weight() -> None:
     x, p = directions(90, 4, 5), memberships(90, 4, 6)
 
     def unevenness(**keys: float) -> tuple[float, float]:
-        made = minimise_energy(x, [30, 60], p, block(**{"lambda": 0.0, "lambda_video": 0.0, **keys}, tolerance=0.0))
-        own = [made.memberships[:30].mean(axis=0), made.memberships[30:].mean(axis=0)]
-        return float(np.ptp(made.shares)), float(np.mean([np.ptp(m) for m in own]))
+        solution = minimise_energy(x, [30, 60], p, block(**{"lambda": 0.0, "lambda_video": 0.0, **keys}, tolerance=0.0))
+        own = [solution.memberships[:30].mean(axis=0), solution.memberships[30:].mean(axis=0)]
+        return float(np.ptp(solution.shares)), float(np.mean([np.ptp(m) for m in own]))
 
     free, task, video = unevenness(), unevenness(**{"lambda": 5.0}), unevenness(lambda_video=5.0)
     assert task[0] < 0.05 < free[0]
@@ -197,12 +197,12 @@ def test_shares_of_key_steps_become_more_even_with_their_weight() -> None:
 
 @pytest.mark.parametrize("x", [np.zeros((5, 3)), np.ones((5, 3)), np.repeat(np.eye(3)[:2], [2, 3], axis=0)])
 def test_fewer_different_samples_than_key_steps(x: np.ndarray) -> None:
-    made = decode_by("meanfield", Frames(x, (4, 1), 2.0), 7, {}, np.random.default_rng(0))
-    assert made.memberships is not None
-    assert made.memberships.shape == (5, 7)
-    np.testing.assert_allclose(made.memberships.sum(axis=1), 1)
-    assert len(set(made.labels.tolist())) == len(np.unique(x, axis=0))
-    other = predict_by("meanfield", made, 7, {})(Frames(np.ones((1, 3)), (1,), 2.0))
+    decoded = decode_by("meanfield", Frames(x, (4, 1), 2.0), 7, {}, np.random.default_rng(0))
+    assert decoded.memberships is not None
+    assert decoded.memberships.shape == (5, 7)
+    np.testing.assert_allclose(decoded.memberships.sum(axis=1), 1)
+    assert len(set(decoded.labels.tolist())) == len(np.unique(x, axis=0))
+    other = predict_by("meanfield", decoded, 7, {})(Frames(np.ones((1, 3)), (1,), 2.0))
     assert other.labels.shape == (1,)
     assert 0 <= other.labels[0] < 7
 
@@ -232,8 +232,8 @@ def test_videos_seen_in_training_are_labelled_as_they_were() -> None:
 def test_the_order_of_the_videos_does_not_matter() -> None:
     frames, _ = two_steps()
     p, s = memberships(140, 3, 2), MeanfieldSettings()
-    made = minimise_energy(frames.x, frames.lengths, p, s)
+    solution = minimise_energy(frames.x, frames.lengths, p, s)
     order = np.concatenate([np.arange(110, 140), np.arange(60), np.arange(60, 110)])
     moved = minimise_energy(frames.x[order], (30, 60, 50), p[order], s)
-    np.testing.assert_allclose(moved.memberships, made.memberships[order], atol=1e-8)
-    np.testing.assert_allclose(moved.energies, made.energies, rtol=1e-10)
+    np.testing.assert_allclose(moved.memberships, solution.memberships[order], atol=1e-8)
+    np.testing.assert_allclose(moved.energies, solution.energies, rtol=1e-10)

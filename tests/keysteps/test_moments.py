@@ -42,7 +42,7 @@ def test_as_many_moments_as_steps_show_every_step(samples: Any) -> None:
     chosen = suggested(x, K)
     assert set(labels[chosen]) == set(range(K))
     assert suggested(x, K) == chosen
-    # Fewer are the first of more.
+    # A shorter list is the beginning of a longer one.
     assert suggested(x, 2) == chosen[:2]
 
 
@@ -73,16 +73,16 @@ def test_an_answer_for_every_step_labels_all_videos(samples: Any) -> None:
     given = np.full(len(x), UNKNOWN)
     given[chosen] = labels[chosen]
     frames = Frames(x, (T,) * V, 2.0, given=given, marked=given != UNKNOWN)
-    made = decode_labelled(frames, K, np.random.default_rng(0), SETTINGS)
-    assert (made.labels == labels).mean() > 0.95
-    assert (made.labels[chosen] == labels[chosen]).all()
+    decoded = decode_labelled(frames, K, np.random.default_rng(0), SETTINGS)
+    assert (decoded.labels == labels).mean() > 0.95
+    assert (decoded.labels[chosen] == labels[chosen]).all()
 
 
 def test_from_python_and_back(samples: Any) -> None:
     x, labels = samples
     videos = {f"v{number}": part for number, part in enumerate(np.split(x, V))}
-    found = rgwot.discover(videos, fps=2, method="raw", decoder="meanfield", K=K)
-    table = found.suggest(moments=2 * K)
+    result = rgwot.discover(videos, fps=2, method="raw", decoder="meanfield", K=K)
+    table = result.suggest(moments=2 * K)
     assert list(table.columns) == ["video", "time_s", "label"]
     assert set(table["label"]) == {""}
     places = [
@@ -96,13 +96,13 @@ def test_from_python_and_back(samples: Any) -> None:
     again = taught.suggest(moments=5)
     before = set(zip(table["video"][:-1], table["time_s"][:-1], strict=True))
     assert not before & set(zip(again["video"], again["time_s"], strict=True))
-    assert len(found.suggest(videos=2)) == 2
+    assert len(result.suggest(videos=2)) == 2
     unlabelled = set(videos) - set(table["video"][:-1])
     assert set(taught.suggest(videos=V)) == unlabelled
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "message"),
     [
         ({"moments": 0}, "moments: found 0, expected a whole number, 1 or more"),
         ({"moments": 2.5}, "moments: found 2.5, expected a whole number, 1 or more"),
@@ -112,18 +112,20 @@ def test_from_python_and_back(samples: Any) -> None:
         ({"videos": 1, "moments": 1}, "suggest: found videos=1 and moments=1, expected one number"),
     ],
 )
-def test_numbers_that_cannot_be_meant_are_refused_in_one_line(samples: Any, asked: dict[str, Any], said: str) -> None:
-    found = rgwot.discover(np.split(samples[0], V), fps=2, method="raw", decoder="kmeans", K=K)
+def test_numbers_that_cannot_be_meant_are_refused_in_one_line(
+    samples: Any, asked: dict[str, Any], message: str
+) -> None:
+    result = rgwot.discover(np.split(samples[0], V), fps=2, method="raw", decoder="kmeans", K=K)
     with pytest.raises(RgwotError) as error:
-        found.suggest(**asked)
-    assert str(error.value).startswith(said)
+        result.suggest(**asked)
+    assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
 
 
 def test_without_features_nothing_is_suggested() -> None:
-    found = rgwot.discover([np.zeros((20, 3)) + np.arange(20)[:, None]], fps=2, method="none", decoder="uniform", K=2)
+    result = rgwot.discover([np.zeros((20, 3)) + np.arange(20)[:, None]], fps=2, method="none", decoder="uniform", K=2)
     with pytest.raises(RgwotError, match=r"suggest: found a result of none/uniform/seed0, which has no embeddings"):
-        found.suggest(moments=1)
+        result.suggest(moments=1)
 
 
 def test_moments_without_an_answer_say_nothing() -> None:

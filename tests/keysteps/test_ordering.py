@@ -80,7 +80,7 @@ def test_procedures_hold_every_video_once(orders: dict[str, tuple[int, ...]]) ->
     assert table.share.sum() == pytest.approx(1)
     assert table.n_videos.is_monotonic_decreasing
     assert set(table.order) == {format_order(order) for order in orders.values()}
-    # The order in which videos are listed means nothing.
+    # The order in which videos are listed does not matter.
     assert rank_procedures(dict(reversed(list(orders.items())))).equals(table)
 
 
@@ -88,9 +88,9 @@ def test_order_information_is_what_a_key_step_tells_of_the_next() -> None:
     # 0 1 0 2 and 0 2 0 1: of six borders 0 is followed by 1 and by 2 twice, 1 and 2 by 0 once.
     labels = np.array([0, 0, 1, 0, 2, 0, 2, 2, 0, 1])
     assert order_information(labels, (5, 5)) == pytest.approx((4 * np.log(3 / 2) + 2 * np.log(3)) / 6)
-    # Numbers mean nothing.
+    # Renumbering key steps changes nothing.
     assert order_information(np.array([4, 1, 7])[labels], (5, 5)) == pytest.approx(order_information(labels, (5, 5)))
-    # Of four drawn at random, three are as likely to come next.
+    # In a random order of four, the other three are equally likely to come next.
     drawn = np.random.default_rng(0).integers(0, 4, 20_000)
     assert order_information(drawn, (100,) * 200) == pytest.approx(np.log(4) - np.log(3), rel=0.01)
     assert order_information(np.zeros(6, dtype=int), (3, 3)) == 0
@@ -104,7 +104,7 @@ def test_concordance_is_kendalls_tau_over_pairs_of_videos() -> None:
     orders = [[0, 1, 2, 3], [0, 2, 1, 3], [3, 1, 0, 2]]
     expected = [kendalltau(np.argsort(one), np.argsort(other)).statistic for one, other in combinations(orders, 2)]
     assert concordance(np.concatenate(orders), (4, 4, 4)) == pytest.approx(np.mean(expected))
-    # Of two key steps that only one video has, nothing is known.
+    # Nothing is known about two key steps that only one video has.
     assert concordance(np.array([0, 1, 2, 0, 1]), (3, 2)) == 1
     assert concordance(np.array([0, 1, 0]), (2, 1)) == 0
 

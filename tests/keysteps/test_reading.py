@@ -12,7 +12,7 @@ from rgwot.keysteps.reading import (
     IN_ORDER,
     MOVED,
     Chain,
-    Differences,
+    LogRatios,
     Reader,
     best_scores,
     edit,
@@ -56,8 +56,8 @@ def test_best_readings_are_those_of_all_readings(between: bool) -> None:
     states = range(K + 1) if between else range(1, K + 1)
     every = {labels: score(labels, log_p, chain) for labels in product(states, repeat=T) if any(labels)}
     levels = visits(K, np.array([1, 2]))
-    found = best_scores([log_p, log_p], chain, levels)
-    for target, row in zip((1, 2), found, strict=True):
+    actual = best_scores([log_p, log_p], chain, levels)
+    for target, row in zip((1, 2), actual, strict=True):
         best = dict.fromkeys(range(AGAIN + 1), -np.inf)
         for labels, value in every.items():
             level = 0
@@ -114,7 +114,7 @@ def test_a_moved_key_step_leaves_its_neighbours(steps: list[int], level: int) ->
     assert level_of(places(3, np.array([2]), np.array([1]), np.array([3]))[0], steps) == level
 
 
-def made(n: int = 10, noise: float = 0.6, seed: int = 0) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+def sampled(n: int = 10, noise: float = 0.6, seed: int = 0) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return samples and labels of videos of five key steps; in the last three one is missing, moved and repeated."""
     rng = np.random.default_rng(seed)
     looks = rng.normal(size=(6, 12))
@@ -127,8 +127,8 @@ def made(n: int = 10, noise: float = 0.6, seed: int = 0) -> tuple[dict[str, np.n
 
 
 def test_deviations_that_order_hides_are_told() -> None:
-    x, truth = made()
-    # As a decoder that knows the usual time finds them: every video in the usual order.
+    x, truth = sampled()
+    # Labels of a decoder that relies on usual times: every video in the usual order.
     labels = {
         name: (np.arange(len(y)) * 5 // len(y) + 1) if name in ("v7", "v8", "v9") else y for name, y in truth.items()
     }
@@ -150,7 +150,7 @@ def test_deviations_that_order_hides_are_told() -> None:
 
 
 def test_nothing_is_read_where_too_little_is_known() -> None:
-    x, labels = made()
+    x, labels = sampled()
     procedure = learn([Recording(name, (Event(1, 0, 1),), 5) for name in x])
     few = dict(list(x.items())[:3])
     assert second_reading(few, labels, (), procedure, 5, 0) is None
@@ -158,7 +158,7 @@ def test_nothing_is_read_where_too_little_is_known() -> None:
 
 
 def test_edits_are_what_they_are_called() -> None:
-    x, labels = made(6)
+    x, labels = sampled(6)
     reader = Reader.fit(list(x.values()), list(labels.values()), 5, [True] * 6)
     rng = np.random.default_rng(0)
     first = reader.x[0]
@@ -181,9 +181,9 @@ def test_odds_compare_videos_with_their_edits() -> None:
     rng = np.random.default_rng(0)
     found, edited = rng.normal(-20, 3, size=(12, 2)), rng.normal(5, 3, size=(12, 2))
     found[0] = 5, -20
-    odds = log_odds(Differences(found, edited))
+    odds = log_odds(LogRatios(found, edited))
     assert odds[0, 0] > 0 > odds[1:].max()
     assert odds[0, 1] < -3
-    # Where edits change nothing, nothing is known.
-    assert np.isneginf(log_odds(Differences(found, found))).all()
-    assert np.isneginf(log_odds(Differences(found, np.full((12, 2), np.nan)))).all()
+    # If an edit changes nothing, nothing is known about it.
+    assert np.isneginf(log_odds(LogRatios(found, found))).all()
+    assert np.isneginf(log_odds(LogRatios(found, np.full((12, 2), np.nan)))).all()

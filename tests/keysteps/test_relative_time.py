@@ -91,7 +91,7 @@ def test_common_time_is_chosen_where_steps_come_once_and_in_order(monkeypatch: p
 
 
 def test_common_time_is_taken_only_if_labels_with_it_predict_other_videos(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Every second video has two of six steps exchanged, which time cuts apart.
+    # Every second video has two of six steps exchanged, which a large weight of time would split.
     generator, orders = np.random.default_rng(5), [list(range(6)) for _ in range(8)]
     looks = generator.normal(size=(6, 24))
     for video in range(1, 8, 2):

@@ -64,7 +64,7 @@ def test_every_decoder_can_say_background(name: str) -> None:
     made = decoder(frames, 3, np.random.default_rng(0))
     assert set(made.labels.tolist()) <= {NO_CLUSTER, 0, 1, 2}
     if name == "viterbi":
-        return  # A fixed order has no place for what is in one video alone.
+        return  # The fixed order has no key step that occurs in only one video.
     assert (made.labels[labels > 2] == NO_CLUSTER).mean() > 0.9
     assert (made.labels[labels < 3] != NO_CLUSTER).mean() > 0.9
     if made.learned is not None:

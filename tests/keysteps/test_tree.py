@@ -84,7 +84,7 @@ def test_leaves_are_drawn_without_crossing_and_early_ones_first() -> None:
         assert early <= late
         assert lost > 0
         members[new] = above + below
-    # Finer cuts divide coarser ones.
+    # Clusters of a finer cut are parts of those of a coarser cut.
     for K in range(1, n):
         pairs = set(zip(cut(tree.merges, n, K + 1).tolist(), cut(tree.merges, n, K).tolist(), strict=True))
         assert len(pairs) == K + 1

@@ -123,7 +123,7 @@ def annotations(folder: Path, rows: str) -> Path:
 
 
 def test_annotations_are_written_as_key_steps_are(tmp_path: Path) -> None:
-    """Where two overlap the later one counts; between them, and where nothing is annotated, is background."""
+    """Where two overlap the later one counts; time without an annotation is background."""
     given = annotations(tmp_path, "b,1,3,2,x\nb,2,5,1,y\nbroken,0,1,9,z\n007,0,7.5,3,z\n")
     facts = decode_trivial(
         manifest(tmp_path, fps="30"),
@@ -174,5 +174,5 @@ def test_the_procedure_is_learned_from_what_is_not_held_out(tmp_path: Path) -> N
     )
     procedure = read_procedure(tmp_path / "out/procedure.json")
     assert (procedure.learner, procedure.order) == ("chain", (1, 2, 3))
-    assert [one.video for one in procedure.videos] == ["b", "a"]
+    assert [video.video for video in procedure.videos] == ["b", "a"]
     assert read_deviations(tmp_path / "out/deviations.csv").empty

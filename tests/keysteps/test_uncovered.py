@@ -1,4 +1,4 @@
-"""A key step without a label is told; time that only is unlabelled is not."""
+"""A key step without a label is reported; time that is merely unlabelled is not."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_step_that_nobody_labelled_is_told_with_its_share(recordings: Any) -> 
     task, labels = recordings
     hidden = {name: np.where(own == K, -1, own) for name, own in labels.items()}
     assert uncovered(task, given(hidden)) == UncoveredFacts(share=1 / K, videos=["v0", "v1", "v2"])
-    # Labelled as background, it is covered.
+    # If it is labelled as background, it is covered.
     assert uncovered(task, given({name: np.maximum(own, 0) for name, own in hidden.items()})) is None
     # An interruption of one video is no step.
     assert uncovered(task, given({**labels, "v0": hidden["v0"]})) is None
@@ -71,12 +71,12 @@ def test_it_is_a_warning_of_the_result(recordings: Any, tmp_path: Path) -> None:
     task, labels = recordings
     videos = {name: video.embedding for name, video in task.videos.items()}
     hidden = {name: np.where(labels[name] == K, -1, labels[name]) for name in ("v0", "v1", "v2")}
-    found = rgwot.discover(videos, fps=2, labels=hidden)
-    assert [text for text in found.warnings if "labelled@extra=1" in text]
-    assert found.diagnostics["uncovered"]["videos"] == ["v0", "v1", "v2"]
-    shown = procedure_lines(found.save(tmp_path))
+    result = rgwot.discover(videos, fps=2, labels=hidden)
+    assert [text for text in result.warnings if "labelled@extra=1" in text]
+    assert result.diagnostics["uncovered"]["videos"] == ["v0", "v1", "v2"]
+    shown = procedure_lines(result.save(tmp_path))
     assert [text for text in shown if text.startswith("Warning: 20% of the time between labels")]
-    more = found.learn(hidden, decoder="labelled@extra=1")
+    more = result.learn(hidden, decoder="labelled@extra=1")
     assert "uncovered" not in more.diagnostics
     # The new key step is the one that was hidden.
     assert np.mean([(more.labels[name] == K) == (labels[name] == K) for name in videos]) > 0.95
@@ -113,6 +113,6 @@ def test_much_background_is_no_reason_to_doubt_if_only_one_step_was_looked_for(r
         start_s = float(np.flatnonzero(labels[name] == K)[0]) / 2
         rows.append((name, start_s, start_s + EACH / 2, "pour"))
     table = pd.DataFrame(rows, columns=["video", "start_s", "end_s", "label"])
-    found = rgwot.discover(videos, fps=2, labels=table)
-    assert np.mean([(found.labels[name] == 1) == (labels[name] == K) for name in videos]) > 0.95
-    assert found.warnings == ()
+    result = rgwot.discover(videos, fps=2, labels=table)
+    assert np.mean([(result.labels[name] == 1) == (labels[name] == K) for name in videos]) > 0.95
+    assert result.warnings == ()

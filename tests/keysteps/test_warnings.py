@@ -1,4 +1,4 @@
-"""Warnings: each on facts and on data that deserve it, and not on others."""
+"""Every warning is given for facts and data that deserve it, and for no others."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_nothing_is_said_of_what_is_sound() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"steps_per_video": {"a": 6, "b": 2, "c": 1}}, "2 of 3 videos have few of the 6 key steps: b 2, c 1"),
         ({"steps_per_video": {"a%20b": 2}}, "1 of 1 videos have few of the 6 key steps: a b 2"),
@@ -59,9 +59,9 @@ def test_nothing_is_said_of_what_is_sound() -> None:
         ),
     ],
 )
-def test_what_is_unsound_is_said_in_one_line(changed: dict[str, Any], said: str) -> None:
+def test_what_is_unsound_is_said_in_one_line(changed: dict[str, Any], message: str) -> None:
     (warning,) = doubts(**{**SOUND, **changed})
-    assert warning.startswith(said)
+    assert warning.startswith(message)
     assert "\n" not in warning
 
 
@@ -89,9 +89,9 @@ def test_seeds_agree_on_steps_that_are_there_and_not_on_noise(decoder: str, capl
 
 def test_seeds_that_disagree_about_a_single_video_are_told() -> None:
     noise = [np.random.default_rng(7).normal(size=(300, 12))]
-    found = discover(noise, fps=2, K=7)
-    assert found.diagnostics["task"]["seeds_differ"] > 0.25
-    assert any(warning.startswith("two answers compete: another seed gives") for warning in found.warnings)
+    result = discover(noise, fps=2, K=7)
+    assert result.diagnostics["task"]["seeds_differ"] > 0.25
+    assert any(warning.startswith("two answers compete: another seed gives") for warning in result.warnings)
     (sure,) = task(np.random.default_rng(8), 0.1)[:1]
     assert discover([sure], fps=2, method="whitened", K=3).warnings == ()
 
@@ -100,8 +100,8 @@ def test_a_video_that_stands_still_keeps_few_key_steps() -> None:
     videos = task(np.random.default_rng(2), 0.2, steps=6)
     assert not any("few" in warning for warning in discover(videos, fps=2, method="raw", K=6).warnings)
     still = [*videos[:3], np.repeat(videos[3][:1], 120, axis=0)]
-    found = discover(still, fps=2, method="raw", K=6)
-    assert any(warning.startswith("1 of 4 videos have few of the 6 key steps: 3 1") for warning in found.warnings)
+    result = discover(still, fps=2, method="raw", K=6)
+    assert any(warning.startswith("1 of 4 videos have few of the 6 key steps: 3 1") for warning in result.warnings)
 
 
 def test_most_of_a_task_is_background(tmp_path: Path) -> None:
@@ -110,9 +110,9 @@ def test_most_of_a_task_is_background(tmp_path: Path) -> None:
         path = tmp_path / f"{share}.zarr"
         content = dict(zip("abcd", task(generator, 0.1), strict=True))
         write_store(path, content, 2.0, background=[np.arange(60) % 20 < 20 * share] * 4)
-        found = decode(path, tmp_path / f"{share}", Meanfield(K=3), 0)
-        assert found.notes is None
-        said = [warning for warning in found.warnings if "background" in warning]
+        decoded = decode(path, tmp_path / f"{share}", Meanfield(K=3), 0)
+        assert decoded.notes is None
+        said = [warning for warning in decoded.warnings if "background" in warning]
         assert said == (["75% of the samples, and thus most, are background"] if expected else [])
 
 
@@ -120,8 +120,8 @@ def test_a_note_says_that_background_is_not_looked_for() -> None:
     videos = task(np.random.default_rng(6), 0.2)
     for surplus in (0, 2):
         settings = {"decode": {"surplus": surplus}}
-        found = discover(videos, fps=2, K=3, method="whitened", decoder="kmeans", settings=settings)
-        assert found.diagnostics.get("notes", []) == ([] if surplus else [NO_BACKGROUND])
+        result = discover(videos, fps=2, K=3, method="whitened", decoder="kmeans", settings=settings)
+        assert result.diagnostics.get("notes", []) == ([] if surplus else [NO_BACKGROUND])
 
 
 def test_scales_of_channels_are_measured_where_features_are_imported(
@@ -141,7 +141,7 @@ def test_scales_of_channels_are_measured_where_features_are_imported(
     for name in ("near", "far"):
         import_features(tmp_path / f"{name}.npy", tmp_path / f"{name}.zarr", form)
         assert (open_store(tmp_path / f"{name}.zarr").attributes["scales"] > 1000) == (name == "far")
-    # Whether they weigh, only an embedding knows.
+    # Whether they matter depends on the embedding.
     assert not caplog.text
 
 

@@ -42,8 +42,8 @@ def test_labels_follow_the_order_where_two_steps_look_alike() -> None:
     # The first and the last step look the same; in the other video they take another share of the time.
     labels = [np.repeat([0, 1, 2], [40, 50, 30]), np.repeat([0, 1, 2], [20, 30, 90])]
     looks = np.stack([a, b, a])
-    x = directions(np.concatenate([looks[own] for own in labels]) + 0.05 * generator.normal(size=(260, 8)))
-    lengths = [len(own) for own in labels]
+    x = directions(np.concatenate([looks[label] for label in labels]) + 0.05 * generator.normal(size=(260, 8)))
+    lengths = [len(label) for label in labels]
     shown, said = evenly_spaced(x, lengths)[:1], evenly_spaced(np.concatenate(labels), lengths)[:1]
     p = carry_over(x, lengths, shown, said, 3)
     assert p.sum(axis=1) == pytest.approx(np.ones(len(x)))
@@ -58,7 +58,7 @@ def test_where_nothing_is_said_all_classes_are_alike_and_the_nearer_video_says_m
     said[1] = 1
     said[:, : ALIGNED // 2] = UNKNOWN
     p = carry_over(x, [ALIGNED] * 3, evenly_spaced(x, [ALIGNED] * 3)[:2], said, 3)[2 * ALIGNED :]
-    # Class 2 has no label at all, and is left only what nobody can rule out.
+    # Class 2 has no label, so it keeps only memberships that cannot be ruled out.
     assert p[:20, 0] == pytest.approx(p[:20, 1])
     assert (p[-20:, 0] > 0.9).all()
     assert (p[-20:, 2] < 1e-6).all()

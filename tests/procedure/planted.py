@@ -1,4 +1,4 @@
-"""Recordings of made-up people who follow a planted graph, and err now and then."""
+"""Recordings of simulated people who follow a planted graph with occasional errors."""
 
 from __future__ import annotations
 

@@ -60,9 +60,9 @@ def test_a_step_left_out_where_its_neighbours_overlap_is_due_at_one_moment(usual
 
 
 def test_too_early_and_too_late(usual):
-    # Of two that were swapped one is moved.
+    # If two are swapped, one counts as moved.
     assert found_in(usual, recording("new", 1, 3, 2, 4)) == [("too_early", 3, 10, 18)]
-    # Of three in reverse one stays, here the first of the usual order.
+    # If three are reversed, one stays, here the first in the usual order.
     both = found_in(usual, recording("new", 3, 2, 1, 4))
     assert [(kind, step) for kind, step, *_ in both] == [("too_early", 3), ("too_early", 2)]
     assert found_in(usual, recording("new", 2, 3, 4, 1)) == [("too_late", 1, 30, 38)]
@@ -113,7 +113,7 @@ def test_slivers_are_given_to_their_neighbours():
 def test_what_seams_leave_of_a_step_does_not_say_how_long_it_takes():
     videos = [Recording(f"v{at}", (Event(1, 0, length),), 20) for at, length in enumerate([1, 1, 1, 1, 10, 11, 12])]
     assert usual_lengths(videos) == {1: 11}
-    # Nor does a single video in which it takes far longer.
+    # A single video in which it takes far longer does not count, either.
     long = [Recording(f"v{at}", (Event(1, 0, length),), 99) for at, length in enumerate([10, 10, 10, 60])]
     assert usual_lengths(long) == {1: 10}
 
@@ -136,7 +136,7 @@ def test_deviations_are_decided_by_support_and_agreement() -> None:
     sure = {("a", "missing", 1): 0.8, ("a", "too_late", 2): 0.5, ("b", "missing", 3): 1.0, ("c", "added", 4): None,
             ("c", "repeated", 1): 0.8}  # fmt: skip
     assert sureness(["b"]) == sure
-    # What no person labelled makes nothing plain, and a video without a second reading keeps what it has.
+    # Without labels by a person, nothing is plain; a video without a second reading keeps its sureness.
     assert sureness([]) == {key: value if value in (None, 1) else 0.5 for key, value in sure.items()} | {
         ("b", "missing", 3): None
     }
@@ -156,7 +156,7 @@ def test_where_key_steps_come_again_and_again_nothing_is_sure():
     assert steadiness(twice) == 1 / 2
     lacking = recording("new", 1, 2, 4, 1, 2, 4)
     told = with_sureness(deviations(twice, [lacking]), twice, [[lacking]])
-    assert [(one.kind, one.key_step, one.sureness) for one in told] == [("missing", 3, 1 / 2)]
+    assert [(finding.kind, finding.key_step, finding.sureness) for finding in told] == [("missing", 3, 1 / 2)]
 
 
 def test_added_and_repeated(usual):

@@ -24,11 +24,11 @@ NAMES = {1: "wet", 2: "soap", 3: "scrub", 4: "dry"}
 LIST = ["wet", "soap", {"step": "scrub", "repeatable": True}, {"step": "nails", "optional": True}, "dry"]
 
 
-def told(content: Any, videos: list[Recording], names: dict[int, str] | None = None) -> set[tuple[str, str, int]]:
+def differing(content: Any, videos: list[Recording], names: dict[int, str] | None = None) -> set[tuple[str, str, int]]:
     own = compare_with_own(parse_expected(content, "sop.yaml"), NAMES if names is None else names, videos)
     assert own is not None
-    assert all(one.against == "own" for one in own.deviations)
-    return {(one.video, one.kind, one.key_step) for one in own.deviations}
+    assert all(deviation.against == "own" for deviation in own.deviations)
+    return {(deviation.video, deviation.kind, deviation.key_step) for deviation in own.deviations}
 
 
 def test_a_list_is_a_chain_and_needs_pass_through_steps_that_nobody_does() -> None:
@@ -36,8 +36,8 @@ def test_a_list_is_a_chain_and_needs_pass_through_steps_that_nobody_does() -> No
     assert steps[3] == ExpectedStep("nails", ("scrub",), optional=True)
     # In order; scrubbed twice, as allowed; soap again, which is not; wet left out; dried before scrubbing.
     videos = recordings((1, 2, 3, 4), (1, 2, 3, 2, 3, 4), (2, 3, 4), (1, 2, 4, 3))
-    assert told(LIST, videos) == {("v1", "repeated", 2), ("v2", "missing", 1), ("v3", "too_early", 4)} | (
-        told(LIST, videos) & {("v3", "too_late", 3)}
+    assert differing(LIST, videos) == {("v1", "repeated", 2), ("v2", "missing", 1), ("v3", "too_early", 4)} | (
+        differing(LIST, videos) & {("v3", "too_late", 3)}
     )
     own = compare_with_own(steps, NAMES, videos)
     assert own is not None
@@ -48,11 +48,11 @@ def test_a_list_is_a_chain_and_needs_pass_through_steps_that_nobody_does() -> No
 def test_needs_as_a_graph_leave_the_rest_free() -> None:
     graph = {"wet": None, "soap": {}, "dry": {"needs": ["wet", "soap"]}}
     videos = recordings((1, 2, 4), (2, 1, 4), (1, 4, 2))
-    (only,) = told(graph, videos)
+    (only,) = differing(graph, videos)
     assert (only[0], only[1][:3]) == ("v2", "too")
     # A step that the procedure lacks is added in every video that has it; one without a name is not compared.
     videos = recordings((1, 2, 3, 4), (1, 2, 5, 4))
-    assert told(graph, videos) == {("v0", "added", 3)}
+    assert differing(graph, videos) == {("v0", "added", 3)}
     own = compare_with_own(parse_expected(graph, "sop.yaml"), NAMES, videos)
     assert own is not None
     assert (own.lacking, own.unnamed) == (("scrub",), (5,))
@@ -104,14 +104,14 @@ def test_a_study_that_expects_a_procedure_is_told_what_differs_from_it(tmp_path:
     expected = parse_expected(["wet", "soap", "scrub", "dry"], "sop.yaml")
     # Labels name the key steps, so that deviations.csv has both kinds.
     write_keysteps(folder, key_steps, expected)
-    found = [
+    actual = [
         (one.video, one.kind, one.key_step)
         for one in read_deviation_list(folder / "deviations.csv")
         if one.against == "own"
     ]
-    assert found == [(one.video, one.kind, one.key_step) for one in own_deviations(key_steps, expected)]
-    assert ("v3", "missing", 3) in found
-    assert any(video == "v2" and kind.startswith("too") for video, kind, _ in found)
+    assert actual == [(one.video, one.kind, one.key_step) for one in own_deviations(key_steps, expected)]
+    assert ("v3", "missing", 3) in actual
+    assert any(video == "v2" and kind.startswith("too") for video, kind, _ in actual)
     # The study names the file, and readers tell what it says now.
     (tmp_path / "config.yaml").write_text("datasets: {mine: {expected: '{task}.yaml'}}\n", encoding="utf-8")
     (tmp_path / "tea.yaml").write_text("[wet, soap, {step: scrub, optional: true}, dry, cream]\n", encoding="utf-8")

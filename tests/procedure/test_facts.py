@@ -45,7 +45,7 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
         ("4", "6 of 10", "2.5", "8 s", "0 %", "2 (6 of 6), 3? (5 of 6)", "", ""),
         ("background", "", "", "", "20 %", "", "", ""),
     ]
-    # A need that few videos show is not told; segments that do not count have a row of their own.
+    # A need that few videos show is not listed; segments that do not count have a row of their own.
     few = replace(TEA, needs=(*NEEDS[:3], edge(3, 4, 4, 4)), groups=(), unordered=((2, 3),))
     every = [Recording("a", (*RECORDINGS[0].events, Event(2, 9.0, 9.5)), 10.0)]
     _, third, _, last, *rest = [row.cells() for row in step_facts(few, RECORDINGS, every)]
@@ -56,7 +56,7 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
     assert last == ("step 4", "6 of 10", "2.5", "8 s", "", "stir (6 of 6), step 3? (5 of 6)", "", "")
     (row, _) = step_facts(procedure([node(1), node(2)], [edge(2, 1, 8, 8, 0.74)], (1, 2)))
     assert row.cells()[5] == "2? (8 of 8)"
-    # A need that was given has no videos to count.
+    # A given need has no number of videos.
     (row, _) = step_facts(procedure([node(1), node(2)], [replace(edge(2, 1, 0, 0), interval=(1.0, 1.0))], (1, 2)))
     assert row.cells()[5] == "2"
     # Where every key step occurs once, the times per video say nothing.
@@ -77,7 +77,7 @@ def test_the_order_joins_what_may_come_in_either_order_and_says_what_is_optional
 
 
 @pytest.mark.parametrize(
-    ("steps", "groups", "needs", "said"),
+    ("steps", "groups", "needs", "message"),
     [
         ((), (), (), "No key step was found: everything is background."),
         ((1,), (), (), "One key step was found: 1."),
@@ -89,11 +89,11 @@ def test_the_order_joins_what_may_come_in_either_order_and_says_what_is_optional
     ],
 )  # fmt: skip
 def test_orders_that_are_no_row(
-    steps: tuple[int, ...], groups: tuple[tuple[int, ...], ...], needs: tuple[int, ...], said: str
+    steps: tuple[int, ...], groups: tuple[tuple[int, ...], ...], needs: tuple[int, ...], message: str
 ) -> None:
     """The key steps ``needs`` come before the last one, and nothing needs the last."""
     edges = [*(edge(step, steps[-1]) for step in needs), *(edge(step, "END") for step in steps)]
-    assert order_sentence(procedure([node(step) for step in steps], edges, steps, groups=groups)) == said
+    assert order_sentence(procedure([node(step) for step in steps], edges, steps, groups=groups)) == message
 
 
 def test_what_to_doubt_is_one_sentence() -> None:
@@ -134,15 +134,15 @@ def test_deviations_are_cells_the_most_surprising_first_and_doubtful_ones_last()
 
 
 @pytest.mark.parametrize(
-    ("start_s", "end_s", "told"),
+    ("start_s", "end_s", "message"),
     [
         (10.0, 14.0, "due about 0:12"), (10.0, 10.0, "due about 0:10"), (10.0, 15.0, "due about 0:12"),
         (10.0, 15.1, "due between 0:10 and 0:15"), (0.0, 75.0, "due between 0:00 and 1:15"),
     ],
 )  # fmt: skip
-def test_a_missing_key_step_was_due_in_a_time(start_s: float, end_s: float, told: str) -> None:
+def test_a_missing_key_step_was_due_in_a_time(start_s: float, end_s: float, message: str) -> None:
     (row,) = deviation_facts([Deviation("a", "missing", 2, start_s, end_s, 3.0)], [])
-    assert row.time == told
+    assert row.time == message
 
 
 def test_a_missing_key_step_that_was_due_in_the_whole_video_was_due_at_any_time() -> None:
@@ -162,7 +162,7 @@ def test_a_missing_key_step_that_was_due_in_the_whole_video_was_due_at_any_time(
         (4.0, 6.0, 5, 0.9, ("very short or left out", "perhaps")),
         (0.0, 6.0, 5, None, ("very short or left out", "perhaps")),
         (4.0, 6.0, 5, 0.1, ("very short or left out", "doubtful")),
-        # Without a second reading.
+        # The same without a second reading.
         (4.0, 6.0, 2, None, ("left out", "perhaps")),
     ],
 )

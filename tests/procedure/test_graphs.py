@@ -27,14 +27,14 @@ def test_scores_of_sets():
 def test_edges_by_hand():
     # 1 and 2 before 3, learned as a chain: START-1, 2-3 and 3-END of four edges are right; the truth has five.
     true = {("START", 1), ("START", 2), (1, 3), (2, 3), (3, "END")}
-    found = {("START", 1), (1, 2), (2, 3), (3, "END")}
-    assert edge_scores(true, found) == pytest.approx((3 / 4, 3 / 5, 2 / 3))
+    actual = {("START", 1), (1, 2), (2, 3), (3, "END")}
+    assert edge_scores(true, actual) == pytest.approx((3 / 4, 3 / 5, 2 / 3))
 
 
 def test_restricted_keeps_what_follows():
     assert needs_of(CHAIN) == {(1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)}
     assert restricted(CHAIN, [4, 1]) == {("START", 1), (1, 4), (4, "END")}
-    # What follows from others is left out, also where it was given.
+    # Edges that follow from others are left out, even if they were given.
     assert restricted(CHAIN | {(1, 3)}, [1, 2, 3, 4]) == CHAIN
     assert restricted(CHAIN, [1, 9]) == {("START", 1), (1, "END"), ("START", 9), (9, "END")}
     with pytest.raises(ValueError, match="cycle"):
@@ -42,11 +42,11 @@ def test_restricted_keeps_what_follows():
 
 
 def test_found_key_steps_are_renamed_and_unmatched_ones_left_out():
-    found = {("START", 7), (7, 5), (5, 6), (6, "END")}
-    # 5 is nobody's: 7 before 6 remains, as 1 before 2.
-    assert edge_scores({("START", 1), (1, 2), (2, "END")}, found, {7: 1, 6: 2}) == (1, 1, 1)
+    actual = {("START", 7), (7, 5), (5, 6), (6, "END")}
+    # Key step 5 has no partner: 7 before 6 remains, as 1 before 2.
+    assert edge_scores({("START", 1), (1, 2), (2, "END")}, actual, {7: 1, 6: 2}) == (1, 1, 1)
     # Unmatched true steps count as missed.
-    assert edge_scores(CHAIN, found, {7: 1, 6: 2}) == pytest.approx((2 / 3, 2 / 5, 1 / 2))
+    assert edge_scores(CHAIN, actual, {7: 1, 6: 2}) == pytest.approx((2 / 3, 2 / 5, 1 / 2))
 
 
 def test_distance_of_orders_by_hand():

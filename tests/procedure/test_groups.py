@@ -1,4 +1,4 @@
-"""Tests between groups of videos: against SciPy, against all permutations, and against data that is known."""
+"""Tests between groups of videos, compared with SciPy, with all permutations, and on data with known differences."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ VIDEOS = [
 
 
 def test_what_is_measured_by_hand() -> None:
-    found = [Deviation("a", "repeated", 1, 6, 9, 1.0), Deviation("a", "too_late", 1, 6, 9, 1.0)]
-    values, successors = measured(VIDEOS, found)
+    actual = [Deviation("a", "repeated", 1, 6, 9, 1.0), Deviation("a", "too_late", 1, 6, 9, 1.0)]
+    values, successors = measured(VIDEOS, actual)
     # After 1 comes 2 twice and the end twice (of a and b): the first of both.
     assert successors == {1: 2, 2: 1}
     nan = np.nan
@@ -46,10 +46,10 @@ def test_statistics_are_those_of_kruskal_and_dunn(decimals: int) -> None:
     labels = np.repeat(list(sizes), list(sizes.values()))
     values = np.round(rng.normal(size=(16, 6)), decimals)
     values[rng.random(values.shape) < 0.1] = np.nan
-    found = permutation_tests(values, labels, 50)
+    actual = permutation_tests(values, labels, 50)
     for column in range(values.shape[1]):
         own = {name: (part := values[labels == name, column])[~np.isnan(part)] for name in sizes}
-        assert found[()].statistic[column] == pytest.approx(kruskal(*own.values()).statistic)
+        assert actual[()].statistic[column] == pytest.approx(kruskal(*own.values()).statistic)
         pooled = np.concatenate(list(own.values()))
         ranks, n = rankdata(pooled), len(pooled)
         ties = sum(count**3 - count for count in np.unique(pooled, return_counts=True)[1])
@@ -60,7 +60,7 @@ def test_statistics_are_those_of_kruskal_and_dunn(decimals: int) -> None:
         for one, other in combinations(sizes, 2):
             spread = (n * (n + 1) / 12 - ties / (12 * (n - 1))) * (1 / len(own[one]) + 1 / len(own[other]))
             expected = abs(means[one] - means[other]) / spread**0.5
-            assert found[one, other].statistic[column] == pytest.approx(expected)
+            assert actual[one, other].statistic[column] == pytest.approx(expected)
 
 
 def test_p_is_the_share_of_all_ways_to_form_the_groups() -> None:
@@ -127,7 +127,7 @@ def test_the_table() -> None:
         for group in "abc"
         for at in range(6)
     ]
-    groups = {one.video: one.video[0] for one in videos if one.video[0] != "c"}
+    groups = {video.video: video.video[0] for video in videos if video.video[0] != "c"}
     table = compare_groups(videos, [], groups, 999)
     assert len(table) == 2 * len(MEASURES)
     row = table[(table["key_step"] == 1) & (table["measure"] == "duration")].iloc[0]

@@ -1,4 +1,4 @@
-"""Needs that are told: at least five videos show them, and most of these the same order."""
+"""Needs count as known if at least five videos show them, most of these in the same order."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_either_order_is_said_only_of_what_people_do_both_ways() -> None:
     both = learn(recordings(*[(1, 2, 3), (2, 1, 3)] * 4))
     assert (both.groups, both.unordered) == (((1, 2),), ())
     assert order_sentence(both) == "The order that best fits the videos is 1 and 2 in either order, then 3."
-    # Key step 1 comes before and after 2: nobody varies.
+    # Key step 1 comes both before and after 2 in every video, so no order varies.
     videos = recordings(*[(1, 2, 1, 3)] * 6, (1, 2, 3), (1, 2, 3))
     merged = learn(videos)
     assert (merged.groups, merged.unordered) == ((), ())
@@ -101,7 +101,7 @@ def test_people_are_permuted_whole() -> None:
     # Three people against three: 20 ways to group them, so nothing can be significant, and no p is given.
     assert table["p"].isna().all()
     assert table["p_adjusted"].isna().all()
-    # A video without a person stands for itself.
+    # A video without a subject counts as a subject of its own.
     assert row(compare_groups(list(videos.values()), [], groups, subjects={"x00": "p", "x01": "p"}))["n_x"] == 11
     with pytest.raises(RgwotError, match=r"subjects: 'p' is in the groups 'x' and 'y'; expected one group"):
         compare_groups(list(videos.values()), [], groups, subjects={"x00": "p", "y00": "p"})

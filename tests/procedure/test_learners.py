@@ -31,8 +31,8 @@ def closed(pairs, n):
 
 @pytest.mark.parametrize("learner", ["intersection", "precedence", "robust"])
 def test_people_without_mistakes_give_the_graph_they_follow(learner):
-    found = learn(planted(NEEDS, 7, 40, 0, seed=3), learner=learner)
-    assert edges(found) == {("START", 1), *NEEDS, (7, "END")}
+    procedure = learn(planted(NEEDS, 7, 40, 0, seed=3), learner=learner)
+    assert edges(procedure) == {("START", 1), *NEEDS, (7, "END")}
 
 
 def test_the_trivial_learners_by_hand():
@@ -49,11 +49,11 @@ def test_videos_at_random_are_set_aside(seed):
     pairs = [(k, other) for layer, then in pairwise(layers) for k in layer for other in then]
     videos = planted(pairs, 12, 20, 6, seed)
     truth = closed(pairs, 12)
-    found = learn(videos)
-    weights = [video.weight for video in found.videos]
+    procedure = learn(videos)
+    weights = [video.weight for video in procedure.videos]
     assert min(weights[:14]) > 0.8
     assert max(weights[14:]) < 0.2
-    assert truth <= needs(found)
+    assert truth <= needs(procedure)
     # Intersection has next to nothing left of it.
     assert len(truth & needs(learn(videos, learner="intersection"))) < len(truth) / 3
 
@@ -154,13 +154,13 @@ def test_where_half_of_the_videos_break_an_order_the_graph_is_found(seed):
 def test_confidence_of_needs_by_hand():
     # Ten videos of three key steps in one order. Without the need 1 before 2, videos choose between two once.
     counted = tally([recording(f"v{n}", 1, 2, 3) for n in range(10)])
-    found = robust(counted)
+    actual = robust(counted)
     orders = [[0, 1, 2]] * 10
     chain, without = np.triu(np.ones((3, 3), dtype=bool), 1), np.zeros((3, 3), dtype=bool)
     without[:2, 2] = True
     gain = log_likelihood(chain, orders) - log_likelihood(without, orders)
     assert gain > 5
-    assert found.confidence[[0, 1, 0], [1, 2, 2]] == pytest.approx(1 / (1 + np.exp(-gain)))
+    assert actual.confidence[[0, 1, 0], [1, 2, 2]] == pytest.approx(1 / (1 + np.exp(-gain)))
 
 
 @pytest.mark.parametrize("learner", sorted(LEARNERS))
@@ -196,9 +196,9 @@ def test_every_video_twice_changes_nothing(learner):
 
 def test_sixty_key_steps():
     fan = [(1 + step % 4, step) for step in range(5, 61)]
-    found = learn(planted(fan, 60, 25, 4, seed=9))
-    assert sorted(found.order) == list(range(1, 61))
-    assert any("searched for" in note for note in found.notes)
+    procedure = learn(planted(fan, 60, 25, 4, seed=9))
+    assert sorted(procedure.order) == list(range(1, 61))
+    assert any("searched for" in note for note in procedure.notes)
 
 
 def test_an_unknown_learner_and_an_unknown_setting():

@@ -21,8 +21,8 @@ def test_nodes_by_hand():
         Recording("c", (Event(2, 0, 6),), 12),
         Recording("d", (), 5),
     ]
-    found = learn(videos)
-    one, two = found.nodes
+    procedure = learn(videos)
+    one, two = procedure.nodes
     assert (one.key_step, one.n_videos, one.share, one.optional) == (1, 2, 2 / 3, True)
     assert (one.repeats, one.repeat_share) == (1.5, 0.5)
     # Middle of the first occurrence over the length: 1/10 and 3/20; total times 3 and 2 s.
@@ -30,10 +30,10 @@ def test_nodes_by_hand():
     assert one.duration_s == 2.5
     assert (two.n_videos, two.share, two.optional, two.repeats) == (3, 1.0, False, 1.0)
     assert two.duration_s == 4
-    assert found.n_videos == 3
-    assert [video.video for video in found.videos] == ["a", "b", "c", "d"]
-    assert math.isnan(found.videos[3].score)
-    assert found.notes[0].startswith("1 video of 4 without a key step")
+    assert procedure.n_videos == 3
+    assert [video.video for video in procedure.videos] == ["a", "b", "c", "d"]
+    assert math.isnan(procedure.videos[3].score)
+    assert procedure.notes[0].startswith("1 video of 4 without a key step")
 
 
 def test_edges_count_the_videos_that_have_both():
@@ -45,46 +45,46 @@ def test_edges_count_the_videos_that_have_both():
 
 def test_steps_that_begin_together_go_by_their_ends():
     videos = [Recording(f"v{n}", (Event(2, 0, 9), Event(1, 0, 3)), 10) for n in range(5)]
-    found = learn(videos, learner="intersection")
-    assert found.order == (1, 2)
+    procedure = learn(videos, learner="intersection")
+    assert procedure.order == (1, 2)
     same = [Recording(f"v{n}", (Event(2, 0, 3), Event(1, 0, 3)), 10) for n in range(5)]
     assert learn(same, learner="intersection").needs == ()
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_consensus_is_a_linear_extension_and_the_graph_is_reduced(seed):
-    found = learn(planted(NEEDS, 6, 10, 3, seed))
-    graph = found.graph
+    procedure = learn(planted(NEEDS, 6, 10, 3, seed))
+    graph = procedure.graph
     assert networkx.is_directed_acyclic_graph(graph)
     assert set(networkx.transitive_reduction(graph).edges) == set(graph.edges)
-    assert {"START", "END", *found.order} == set(graph)
-    assert all(networkx.has_path(graph, "START", step) for step in found.order)
-    place = {step: rank for rank, step in enumerate(found.order)}
-    assert all(place[need.before] < place[need.after] for need in found.needs)
-    assert 0 <= found.order_distance <= 0.5
+    assert {"START", "END", *procedure.order} == set(graph)
+    assert all(networkx.has_path(graph, "START", step) for step in procedure.order)
+    place = {step: rank for rank, step in enumerate(procedure.order)}
+    assert all(place[need.before] < place[need.after] for need in procedure.needs)
+    assert 0 <= procedure.order_distance <= 0.5
     assert graph.nodes[1]["share"] == 1.0
-    assert graph.edges["START", found.order[0]]["both"] == 10
+    assert graph.edges["START", procedure.order[0]]["both"] == 10
 
 
 def test_json_there_and_back():
-    found = learn([*planted(NEEDS, 5, 9, 2, 1), Recording("empty", (), 3.0)])
-    text = json.dumps(found.to_json(), allow_nan=False)
+    procedure = learn([*planted(NEEDS, 5, 9, 2, 1), Recording("empty", (), 3.0)])
+    text = json.dumps(procedure.to_json(), allow_nan=False)
     again = Procedure.from_json(json.loads(text))
     assert json.dumps(again.to_json()) == text
-    assert again.edges == found.edges
-    assert again.nodes == found.nodes
+    assert again.edges == procedure.edges
+    assert again.nodes == procedure.nodes
     assert math.isnan(again.videos[-1].score)
     with pytest.raises(RgwotError, match="version 2, expected 1"):
-        Procedure.from_json({**found.to_json(), "version": 2})
+        Procedure.from_json({**procedure.to_json(), "version": 2})
     with pytest.raises(RgwotError, match="nodes"):
-        Procedure.from_json({key: value for key, value in found.to_json().items() if key != "nodes"})
+        Procedure.from_json({key: value for key, value in procedure.to_json().items() if key != "nodes"})
 
 
 def test_groups_and_typical_video():
-    found = learn(planted(NEEDS, 4, 10, 0, 2))
-    assert found.groups == ((2, 3),)
-    assert found.typical_video == min(found.videos, key=lambda video: video.score).video or all(
-        video.score == 0 for video in found.videos
+    procedure = learn(planted(NEEDS, 4, 10, 0, 2))
+    assert procedure.groups == ((2, 3),)
+    assert procedure.typical_video == min(procedure.videos, key=lambda video: video.score).video or all(
+        video.score == 0 for video in procedure.videos
     )
     erring = learn([*planted(NEEDS, 4, 12, 0, 2), recording("bad", 4, 3, 2, 1)])
     assert erring.typical_video != "bad"
@@ -103,10 +103,10 @@ def test_groups_and_typical_video():
     ],
 )
 def test_what_the_data_does_not_support_is_said_in_a_line(videos, word):
-    found = learn(videos)
-    assert any(pd.Series([note]).str.contains(word).item() for note in found.notes), found.notes
-    assert all("\n" not in note for note in found.notes)
-    assert len(found.order) == len(found.nodes)
+    procedure = learn(videos)
+    assert any(pd.Series([note]).str.contains(word).item() for note in procedure.notes), procedure.notes
+    assert all("\n" not in note for note in procedure.notes)
+    assert len(procedure.order) == len(procedure.nodes)
 
 
 @pytest.mark.parametrize(
@@ -117,16 +117,16 @@ def test_what_the_data_does_not_support_is_said_in_a_line(videos, word):
     ],
 )
 def test_videos_that_contradict_the_others_are_named(bad, said):
-    found = learn([*planted(NEEDS, 4, 12, 0, 2), *(recording(f"bad {at}", 4, 3, 2, 1) for at in range(bad))])
-    assert said in found.notes
+    procedure = learn([*planted(NEEDS, 4, 12, 0, 2), *(recording(f"bad {at}", 4, 3, 2, 1) for at in range(bad))])
+    assert said in procedure.notes
 
 
 def test_a_circle_is_said():
     # Each pair was seen in one video only, so that no video contradicts another.
     videos = [recording("a", 1, 2), recording("b", 2, 3), recording("c", 3, 1)]
-    found = learn(videos, learner="intersection")
-    assert any("come before each other" in note for note in found.notes)
-    assert networkx.is_directed_acyclic_graph(found.graph)
+    procedure = learn(videos, learner="intersection")
+    assert any("come before each other" in note for note in procedure.notes)
+    assert networkx.is_directed_acyclic_graph(procedure.graph)
 
 
 def test_bad_recordings():

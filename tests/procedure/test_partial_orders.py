@@ -20,7 +20,7 @@ def test_closure_and_reduction_by_definition(seed):
     relation = random_relation(9, 0.3, seed)
     reach = sum(np.linalg.matrix_power(relation.astype(int), steps) for steps in range(1, 9)) > 0
     np.testing.assert_array_equal(closure(relation), reach)
-    # What two steps or more reach needs no edge of its own.
+    # An edge that a path of two or more edges implies is left out.
     np.testing.assert_array_equal(reduction(relation), reach & ~((reach.astype(int) @ reach.astype(int)) > 0))
 
 
@@ -63,7 +63,7 @@ def test_the_consensus_is_the_cheapest_order_that_is_allowed(seed, searched, mon
     if exact:
         assert cost_of(found, cost) == cheapest
     else:
-        # A search may end elsewhere; it must not do worse than nothing.
+        # The search may end in another optimum, but not in a worse one than its start.
         assert cost_of(found, cost) <= np.median([cost_of(order, cost) for order in allowed])
 
 

@@ -24,8 +24,8 @@ def scored(
 
 def renamed(videos: list[Recording], names: dict[int, int]) -> list[Recording]:
     return [
-        replace(one, events=tuple(event._replace(key_step=names[event.key_step]) for event in one.events))
-        for one in videos
+        replace(video, events=tuple(event._replace(key_step=names[event.key_step]) for event in video.events))
+        for video in videos
     ]
 
 
@@ -37,9 +37,9 @@ SAME = {step: step for step in range(1, 5)}
 
 def test_the_truth_itself_is_right_whatever_its_clusters_are_called() -> None:
     names = {1: 7, 2: 3, 3: 1, 4: 4}
-    found = renamed(TRUTH, names)
+    actual = renamed(TRUTH, names)
     step_of = {cluster: step for step, cluster in names.items()}
-    scores = scored(learn(found, "precedence"), TRUE, found, TRUTH, step_of)
+    scores = scored(learn(actual, "precedence"), TRUE, actual, TRUTH, step_of)
     assert scores[:3] == (1, 1, 1)
     assert (scores.order_f1, scores.missing_f1, scores.n_videos) == (1, 1, 7)
     # Both orders of 2 and 3 are as good; video 3 has three of six pairs the other way round, video 4 has three pairs.
@@ -49,23 +49,23 @@ def test_the_truth_itself_is_right_whatever_its_clusters_are_called() -> None:
 
 def test_edges_are_counted_with_start_and_end() -> None:
     """True: S-1, 1-2, 1-3, 2-4, 3-4, 4-E. Found, a chain: S-1, 1-2, 2-3, 3-4, 4-E: four of five, four of six."""
-    found = learn(recordings((1, 2, 3, 4)), "chain")
-    scores = scored(found, TRUE, recordings((1, 2, 3, 4)), TRUTH, SAME)
+    procedure = learn(recordings((1, 2, 3, 4)), "chain")
+    scores = scored(procedure, TRUE, recordings((1, 2, 3, 4)), TRUTH, SAME)
     assert scores[:3] == pytest.approx((4 / 5, 4 / 6, 2 * 4 / 11))
 
 
 def test_a_cluster_of_background_or_without_a_partner_leaves() -> None:
     """Cluster 9 comes between 1 and the others in every video."""
-    found = learn(recordings(*[(1, 9, 2, 3, 4)] * 3), "chain")
+    procedure = learn(recordings(*[(1, 9, 2, 3, 4)] * 3), "chain")
     for step_of in ({**SAME, 9: 0}, SAME):
-        scores = scored(found, TRUE, [], TRUTH, step_of)
+        scores = scored(procedure, TRUE, [], TRUTH, step_of)
         assert scores[:3] == pytest.approx((4 / 5, 4 / 6, 2 * 4 / 11))
 
 
 def test_a_step_that_was_not_found_is_missed() -> None:
     """Of S-1, 1-2, 1-3, 2-4, 3-4, 4-E the chain without 3 has S-1, 1-2, 2-4, 4-E."""
-    found = learn(recordings(*[(1, 2, 4)] * 3), "chain")
-    scores = scored(found, TRUE, [], TRUTH, SAME)
+    procedure = learn(recordings(*[(1, 2, 4)] * 3), "chain")
+    scores = scored(procedure, TRUE, [], TRUTH, SAME)
     assert scores[:3] == pytest.approx((1, 4 / 6, 2 * 4 / 10))
 
 
@@ -79,9 +79,9 @@ def test_deviations_of_background_are_none_and_of_a_cluster_without_a_partner_wr
 
 def test_deviations_that_were_found_are_compared_step_by_step() -> None:
     """Only video 0 is found as if it did 4 too early, which video 3 does in truth and as found."""
-    found = learn(TRUTH, "precedence")
+    procedure = learn(TRUTH, "precedence")
     predicted = [replace(TRUTH[3], video="v0"), *TRUTH[1:]]
-    scores = scored(found, TRUE, predicted, TRUTH, SAME)
+    scores = scored(procedure, TRUE, predicted, TRUTH, SAME)
     assert scores.order_f1 == pytest.approx(2 * 1 / (1 + 2))
     assert scores.missing_f1 == 1
 
@@ -95,8 +95,8 @@ def test_nothing_found_is_nothing_right() -> None:
 
 def test_a_cluster_that_the_procedure_does_not_know_is_no_step() -> None:
     """Cluster 2 of a video held out has no partner and must not pass for step 2."""
-    found = learn(recordings((1, 3, 4), (1, 3, 4)), "precedence")
-    scores = scored(found, TRUE, recordings((2, 1)), TRUTH[:1], {1: 1, 3: 3, 4: 4})
+    procedure = learn(recordings((1, 3, 4), (1, 3, 4)), "precedence")
+    scores = scored(procedure, TRUE, recordings((2, 1)), TRUTH[:1], {1: 1, 3: 3, 4: 4})
     assert math.isnan(scores.order_f1)
 
 

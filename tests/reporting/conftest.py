@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Task:
+def page_task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     from page_tree import make_task
     from page_window import STEPS, VIDEOS
 
@@ -21,8 +21,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Task:
 
 
 @pytest.fixture(scope="session")
-def page(made: Task) -> Path:
-    return made.page()
+def page(page_task: Task) -> Path:
+    return page_task.page()
 
 
 @pytest.fixture

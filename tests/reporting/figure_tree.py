@@ -1,4 +1,4 @@
-"""A made-up results tree: exactly the files that the plan of a figure names, and the study that made the plan."""
+"""A synthetic tree of results: exactly the files that the plan of a figure names, and the study of this plan."""
 
 from __future__ import annotations
 

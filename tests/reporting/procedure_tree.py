@@ -1,4 +1,4 @@
-"""Pages of procedures that are known: key steps of every video are given, so what the page has to show is, too."""
+"""Pages of known procedures: the key steps of every video are given, so the content of the page is known."""
 
 from __future__ import annotations
 

@@ -391,7 +391,7 @@ def test_an_interrupted_export_of_clips_leaves_the_earlier_one(tmp_path: Path, m
     assert {path.name for path in tmp_path.iterdir()} == {"a.mp4", "out"}
     export("clips", [fewer], out)
     assert {path.name for path in out.rglob("*.mp4")} == {"a_0000.000.mp4"}
-    # What somebody changed is not written over.
+    # Changed files are not overwritten.
     (out / "key_step_01/a_0000.000.mp4").write_bytes(b"trimmed")
     with pytest.raises(RgwotError, match=r"a_0000\.000\.mp4, which rgwot did not write"):
         export("clips", [fewer], out)
@@ -449,7 +449,7 @@ def test_a_result_is_read_by_scope_and_with_its_names(tmp_path: Path) -> None:
     assert [(start, step, label) for start, _, step, label, *_ in video.segments] == [
         (0.5, 1, "key step 1"), (1.0, 3, "key step 3"),
     ]  # fmt: skip
-    # Links have no way through another folder, and lead into none but that of the videos.
+    # Links go through no other folder, and lead only into the folder of the videos.
     assert read_videos(folder, root=tmp_path / "a/../films")[0].path == tmp_path / "films/v.mp4"
     manifest.write_text(manifest.read_text().replace("v.mp4", "../v.mp4"))
     with pytest.raises(RgwotError, match=r"found the path \.\./v\.mp4, expected one inside the folder of videos"):
@@ -477,7 +477,7 @@ def test_key_steps_of_one_name_are_one_and_a_dash_is_background() -> None:
     ]  # fmt: skip
     assert as_named(segments, {1: "stir"}).equals(segments)
     videos = videos_of(segments, names={1: "stir", 3: "stir", 2: "-"})
-    assert [[(one.start_s, one.end_s, one.label) for one in video.segments] for video in videos] == [
+    assert [[(segment.start_s, segment.end_s, segment.label) for segment in video.segments] for video in videos] == [
         [(0, 2, "stir"), (2, 3, "key step 4"), (4, 5, "stir")], [(0, 2, "stir")],
     ]  # fmt: skip
 
@@ -582,7 +582,7 @@ def test_what_does_not_count_is_marked_and_deviations_have_doors(tmp_path: Path)
         (4.4, "deviation: pour again", "perhaps"),
     ]
     assert [comment for _, _, code, _, comment, _ in events if code == "stir"] == ["does not count"] * 2
-    # They are no labels when the project comes back.
+    # They are not read as labels when the project is imported again.
     assert set(read_annotation_file(tmp_path / "boris/project.boris")["label"]) == {"pour", "stir", "key step 3"}
     export("sheets", videos, tmp_path / "sheets")
     page = (tmp_path / "sheets/v.html").read_text(encoding="utf-8")

@@ -34,19 +34,19 @@ def test_seeds_are_averaged_over_tasks_and_the_band_spans_them(tmp_path: Path) -
             )
             files[x] += (written,)
     scores = read_curve(files)
-    found = curve(scores, "f1")
-    assert found["x"].tolist() == [1, 2]
-    assert found["mean"].tolist() == pytest.approx([0.45, 0.65])
-    assert (found["low"].tolist(), found["high"].tolist()) == (pytest.approx([0.3, 0.5]), pytest.approx([0.6, 0.8]))
-    assert found["degenerate"].tolist() == [False, True]
+    actual = curve(scores, "f1")
+    assert actual["x"].tolist() == [1, 2]
+    assert actual["mean"].tolist() == pytest.approx([0.45, 0.65])
+    assert (actual["low"].tolist(), actual["high"].tolist()) == (pytest.approx([0.3, 0.5]), pytest.approx([0.6, 0.8]))
+    assert actual["degenerate"].tolist() == [False, True]
     # A metric that is not there is no number.
     assert curve(scores, "mof")["mean"].isna().all()
 
 
 def test_reported_peaks_are_the_numbers_of_the_main_table() -> None:
     peak = ReportedCurve(file=REPORTED / "ablation_k.csv", where={"K": "7"}, x=0.3)
-    found = reported_points(peak, PC_ASSEMBLY, ("precision", "recall", "f1", "iou"))
-    assert found == {name: [(0.3, pytest.approx(value))] for name, value in
+    actual = reported_points(peak, PC_ASSEMBLY, ("precision", "recall", "f1", "iou"))
+    assert actual == {name: [(0.3, pytest.approx(value))] for name, value in
                      {"recall": 0.480, "f1": 0.436, "iou": 0.280}.items()}  # fmt: skip
 
 
@@ -54,10 +54,10 @@ def test_a_reported_curve_leaves_out_what_is_printed_as_degenerate() -> None:
     beta = ReportedCurve(file=REPORTED / "sensitivity_beta.csv", x="beta")
     tasks = ("make_smoke_salmon_sandwich", "Make Salmon Sandwich")
     own = Place("d", "D", reported="ProceL", reported_tasks=tasks)
-    found = reported_points(beta, own, ("precision", "f1"))
-    assert [x for x, _ in found["f1"]] == [0.05, 0.1, 1, 10, 50]
-    assert found["f1"][2][1] == pytest.approx(0.4364)
-    assert found["precision"][0] == (0.05, pytest.approx(0.3851))
+    actual = reported_points(beta, own, ("precision", "f1"))
+    assert [x for x, _ in actual["f1"]] == [0.05, 0.1, 1, 10, 50]
+    assert actual["f1"][2][1] == pytest.approx(0.4364)
+    assert actual["precision"][0] == (0.05, pytest.approx(0.3851))
     with pytest.raises(RgwotError, match="no column gamma"):
         reported_points(ReportedCurve(file=beta.file, x="gamma"), own, ("f1",))
 

@@ -1,4 +1,4 @@
-"""Every figure drawn from the files of its plan: what it says, that it can be read, and that both files are sound."""
+"""Every figure, drawn from the files of its plan: its texts, legibility, and valid files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.stages.embed import read_embeddings
 
 FACTS = study(seeds=(0, 1, 2))
-#: What has to be read in each figure besides its title and what it says of itself.
+#: Texts that each figure must show, besides its title and caption.
 READ = {
     "teaser": ("(a) align the frames of two videos", "X found", "Y true", "order X", "background"),
     "overview": ("shared", "plan T*", "C-IDM(X), β = 0.03125", "soft matches P", "(no gradient)"),

@@ -41,7 +41,7 @@ def test_clusters_get_the_steps_of_the_best_matching(pair: tuple[list[int], list
     assert len(names) == len(np.unique(prediction))
     used = [step for _, step in names if step >= 0]
     assert len(used) == len(set(used))
-    # How clusters are numbered decides nothing but which of two that agree equally well is named.
+    # The numbers of clusters only decide between two clusters that agree equally well.
     renamed = np.array([0, 40, 7, 23, 5])[prediction]
     assert (matched_steps(truth, renamed, 3, 4) == truth).sum() == (steps == truth).sum()
     # A cluster that shares no frame with its partner has no step.

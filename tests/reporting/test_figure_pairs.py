@@ -51,7 +51,7 @@ def test_converged_plans_have_uniform_marginals(pair: tuple[Side, Side], r: floa
     _, plan = transport(*pair, defaults(), r=r)
     assert plan.sum(0) == pytest.approx(np.full(N + 1, 1 / (N + 1)), rel=1e-5)
     assert plan.sum(1) == pytest.approx(np.full(N + 1, 1 / (N + 1)), rel=1e-5)
-    # All the virtual frame can take is its own mass.
+    # The virtual frame can take no more than its own mass.
     assert all(0 < share <= 1 / N for share in (virtual_share(plan), virtual_share(plan.T)))
 
 
@@ -65,9 +65,9 @@ def test_the_temporal_prior_may_be_of_true_times(pair: tuple[Side, Side]) -> Non
     x, y = pair
     late = Side("v", "v", y.x, y.time_s + 1.0, 8.0, y.steps)
     settings = defaults() | {"ot.prior_time": "times"}
-    found = transport(x, late, settings)[0][1:, 1:]
+    actual = transport(x, late, settings)[0][1:, 1:]
     apart = np.abs((x.time_s / 6.0)[:, None] - (late.time_s / 8.0)[None])
-    assert found == pytest.approx(1 - x.x @ y.x.T + 0.35 * apart, abs=1e-12)
+    assert actual == pytest.approx(1 - x.x @ y.x.T + 0.35 * apart, abs=1e-12)
 
 
 def test_mass_on_the_virtual_frame_by_hand() -> None:
@@ -79,11 +79,11 @@ def test_mass_on_the_virtual_frame_by_hand() -> None:
 
 
 def test_matrices_of_the_overview(pair: tuple[Side, Side]) -> None:
-    found = matrices(*pair, defaults())
-    assert found["C"] + 0.35 * found["R"] == pytest.approx(costs(pair)[1:, 1:], abs=1e-12)
-    assert found["P"].sum(1) == pytest.approx(np.ones(N))
+    actual = matrices(*pair, defaults())
+    assert actual["C"] + 0.35 * actual["R"] == pytest.approx(costs(pair)[1:, 1:], abs=1e-12)
+    assert actual["P"].sum(1) == pytest.approx(np.ones(N))
     best = (pair[0].x @ pair[1].x.T).argmax(1)
-    assert np.array_equal(found["P"].argmax(1), best)
-    # At the published radius nobody is anybody's neighbour.
-    assert not found["Cx"].any()
-    assert (found["Cy"] == 1).all()
+    assert np.array_equal(actual["P"].argmax(1), best)
+    # At the published radius, no two frames are neighbours.
+    assert not actual["Cx"].any()
+    assert (actual["Cy"] == 1).all()

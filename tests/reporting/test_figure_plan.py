@@ -64,7 +64,7 @@ def test_lines_of_training_videos_are_methods_with_all_videos_last(facts: Study)
 def test_key_steps_are_looked_up_and_answers_without_training_are_apart(facts: Study) -> None:
     panel = shown(facts, "k_score")[0]
     assert panel.classes == 10
-    # K = gt is 9, and gt + 1 the 10 that is there already.
+    # K = gt is 9, and gt + 1 is 10, which is already in the list.
     assert list(panel.curve) == [7, 9, 10, 12, 15]
     assert {parts(file)["decoder"] for file in panel.curve[10]} == {"graphcut@K=10"}
     assert list(panel.untrained["uniform"]) == [7, 10, 12, 15]
@@ -97,7 +97,7 @@ def test_a_figure_is_drawn_again_when_a_setting_behind_it_changes(facts: Study) 
     other = study(ot={"epsilon": 0.09})
     assert targets.figure(other, "transport_plan").content != targets.figure(facts, "transport_plan").content
     assert targets.figure(other, "tsne_procel").content == targets.figure(facts, "tsne_procel").content
-    # Nothing that is drawn depends on how much memory a training may take.
+    # The memory of a training does not affect any figure.
     smaller = study(train={"memory_gb": 1.0})
     assert targets.figure(smaller, "transport_plan").content == targets.figure(facts, "transport_plan").content
 
@@ -129,7 +129,7 @@ FIGURES = {{"mine": mine}}
 
 
 @pytest.mark.parametrize(
-    ("figure", "said"),
+    ("figure", "message"),
     [
         ("loss_terms(study, PROCEL, [UNTRAINED[0]])", "run 'Raw features .*: found method 'raw', expected"),
         ("solver_plans(study, PROCEL, RANDOM, [0.1])", "run 'Random labels': found method 'none', expected"),
@@ -146,12 +146,12 @@ FIGURES = {{"mine": mine}}
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: str, message: str
 ) -> None:
     written(tmp_path / "tables", HEAD.format(figure))
     monkeypatch.chdir(tmp_path)
     names = {"pc_assembly": "pc_assembly", "procel": "make_coffee"}
     facts = study(datasets={dataset: synthetic(dataset, (task,)) for dataset, task in names.items()})
-    with pytest.raises(RgwotError, match=said) as caught:
+    with pytest.raises(RgwotError, match=message) as caught:
         targets.figure(facts, "mine")
     assert "\n" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""The page of a small task as a file: what it holds, what happens to it when something is missing or changes."""
+"""The page of a small task as a file: its content, also when an input is missing or has changed."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ FIRST = Run("rgwot", "graphcut", 0)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Task:
+def page_task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     return make_task(tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture(scope="module")
-def data(made: Task) -> dict[str, object]:
-    return embedded_data(made.page())
+def data(page_task: Task) -> dict[str, object]:
+    return embedded_data(page_task.page())
 
 
 @pytest.fixture
@@ -46,14 +46,14 @@ def without_curves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render, "curve_picture", lambda curves: "")
 
 
-def copied(made: Task, folder: Path, runs: list[Run]) -> Task:
+def copied(page_task: Task, folder: Path, runs: list[Run]) -> Task:
     """Copy the results of a task, to be changed; its videos stay where they are."""
-    shutil.copytree(made.folder / "results", folder / "results")
-    return Task(folder, made.task, runs)
+    shutil.copytree(page_task.folder / "results", folder / "results")
+    return Task(folder, page_task.task, runs)
 
 
 class Outside(HTMLParser):
-    """Everything in a page that could make a browser load something."""
+    """Everything in a page from which a browser could load something."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -70,8 +70,8 @@ class Outside(HTMLParser):
                 self.addresses.append(str(value))
 
 
-def test_one_file_without_anything_outside(made: Task) -> None:
-    text = made.page().read_text(encoding="utf-8")
+def test_one_file_without_anything_outside(page_task: Task) -> None:
+    text = page_task.page().read_text(encoding="utf-8")
     outside = Outside(text)
     assert all(address.startswith(("data:", "#")) for address in outside.addresses)
     assert not {"iframe", "object", "embed", "base", "form"} & set(outside.tags)
@@ -79,26 +79,26 @@ def test_one_file_without_anything_outside(made: Task) -> None:
     assert head.index("Content-Security-Policy") < head.index("<title")
     assert len(text) < 1_000_000
     # The same results give the same bytes.
-    before = made.tree.at(paths.PAGE).read_bytes()
-    assert made.page().read_bytes() == before
+    before = page_task.tree.at(paths.PAGE).read_bytes()
+    assert page_task.page().read_bytes() == before
 
 
-def test_everything_that_was_found_is_in_it(made: Task, data: dict[str, object]) -> None:
-    assert [run["id"] for run in data["runs"]] == list(map(str, made.runs))  # type: ignore[attr-defined]
+def test_everything_that_was_found_is_in_it(page_task: Task, data: dict[str, object]) -> None:
+    assert [run["id"] for run in data["runs"]] == list(map(str, page_task.runs))  # type: ignore[attr-defined]
     assert [run["kind"] for run in data["runs"]] == ["trained"] * 2 + ["untrained"] * 2 + ["trivial"] * 2  # type: ignore[attr-defined]
     assert [run["view"] for run in data["runs"]] == [True, False, True, False, False, False]  # type: ignore[attr-defined]
     assert data["steps"] == {str(at): name for at, name in enumerate(STEPS, 1)}
-    for at, run in enumerate(made.runs):
-        body = embedded_data(made.tree.at(paths.PAGE), f"run-{at}")
-        segments = made.segments(run)
-        table = read_segments(made.tree.keysteps(run) / "segments.csv")
-        # People read what is done first, not mean times.
+    for at, run in enumerate(page_task.runs):
+        body = embedded_data(page_task.tree.at(paths.PAGE), f"run-{at}")
+        segments = page_task.segments(run)
+        table = read_segments(page_task.tree.keysteps(run) / "segments.csv")
+        # Readers expect the step that is done first at the beginning, not mean times.
         orders = {one.video: first_order(one.events) for one in recordings_from_segments(table)}
         for place, video in enumerate(data["videos"]):  # type: ignore[arg-type,var-annotated]
             own = segments[segments["video"] == video["id"]]
-            found = body["segments"][str(place)]  # type: ignore[index]
-            assert found["steps"] == own["key_step"].tolist()
-            assert found["ends"] == pytest.approx((own["end_s"] * 1000).tolist(), abs=0.5)
+            actual = body["segments"][str(place)]  # type: ignore[index]
+            assert actual["steps"] == own["key_step"].tolist()
+            assert actual["ends"] == pytest.approx((own["end_s"] * 1000).tolist(), abs=0.5)
             assert tuple(body["orders"][str(place)]) == orders[video["id"]]  # type: ignore[index]
         procedures = rank_procedures(orders)
         shown = [(">".join(map(str, one["order"])), one["n"]) for one in body["procedures"]]  # type: ignore[attr-defined]
@@ -107,15 +107,15 @@ def test_everything_that_was_found_is_in_it(made: Task, data: dict[str, object])
     assert data["true_procedures"] == [{"order": [1, 2, 3], "n": 2}, {"order": [1, 3, 2], "n": 1}]
 
 
-def test_scores_stand_side_by_side_under_every_protocol(made: Task, data: dict[str, object]) -> None:
+def test_scores_stand_side_by_side_under_every_protocol(page_task: Task, data: dict[str, object]) -> None:
     scores = data["scores"]
     assert scores["protocols"] == ["micro_video", "macro_video", "macro_task", "strict_task"]  # type: ignore[index]
     rows = {(row["method"], row["decoder"]): row for row in scores["rows"]}  # type: ignore[index]
     assert list(rows) == [("rgwot", "graphcut"), ("raw", "kmeans"), ("none", "one_label"), ("none", "random")]
     for (method, decoder), row in rows.items():
-        runs = [run for run in made.runs if (run.method, run.decoder) == (method, decoder)]
+        runs = [run for run in page_task.runs if (run.method, run.decoder) == (method, decoder)]
         assert row["n"] == len(runs) == len(row["seeds"])
-        table = pd.concat([pd.read_csv(made.tree.at(paths.SCORES, run)) for run in runs])
+        table = pd.concat([pd.read_csv(page_task.tree.at(paths.SCORES, run)) for run in runs])
         own = table[table["metric"].isin(["f1", "iou", "precision", "recall", "order_distance"])]
         for cell, values in own.groupby(["protocol", "background", "label_rule", "metric"])["value"]:
             key = " ".join(cell)
@@ -125,32 +125,32 @@ def test_scores_stand_side_by_side_under_every_protocol(made: Task, data: dict[s
                     assert row["sd"][key] == pytest.approx(values.std(), abs=1e-5)
 
 
-def test_losses_are_thinned_and_drawn(made: Task, data: dict[str, object]) -> None:
+def test_losses_are_thinned_and_drawn(page_task: Task, data: dict[str, object]) -> None:
     assert [(curve["method"], curve["seed"]) for curve in data["curves"]] == [("rgwot", 0), ("rgwot", 1)]  # type: ignore[attr-defined]
-    history = pd.read_csv(made.tree.at(paths.HISTORY, FIRST))
+    history = pd.read_csv(page_task.tree.at(paths.HISTORY, FIRST))
     curve = data["curves"][0]  # type: ignore[index]
     assert len(curve["loss"]) == 200
     assert curve["loss"][0] == pytest.approx(history["loss"][:2].mean())
     assert curve["step"][-1] == pytest.approx(399.5)
-    assert made.tree.at(paths.PAGE).read_text().count("data:image/svg+xml;base64,") == 1
+    assert page_task.tree.at(paths.PAGE).read_text().count("data:image/svg+xml;base64,") == 1
 
 
 @pytest.mark.usefixtures("without_curves")
-def test_links_lead_to_the_videos_from_where_the_page_lies(made: Task, tmp_path: Path) -> None:
-    for page in (made.tree.at(paths.PAGE), made.folder / "elsewhere" / "deep" / "page.html"):
-        write_page(made.tree, made.root, [FIRST], page)
+def test_links_lead_to_the_videos_from_where_the_page_lies(page_task: Task, tmp_path: Path) -> None:
+    for page in (page_task.tree.at(paths.PAGE), page_task.folder / "elsewhere" / "deep" / "page.html"):
+        write_page(page_task.tree, page_task.root, [FIRST], page)
         for video in embedded_data(page)["videos"]:  # type: ignore[attr-defined]
-            assert (page.parent / unquote(video["file"])).resolve() == (made.root / video["path"]).resolve()
+            assert (page.parent / unquote(video["file"])).resolve() == (page_task.root / video["path"]).resolve()
     # Stored frames have no link.
-    task = copied(made, tmp_path, [FIRST])
+    task = copied(page_task, tmp_path, [FIRST])
     manifest = task.tree.at(paths.MANIFEST)
     manifest.write_text(manifest.read_text().replace("first.mp4", "first.h5"))
     assert embedded_data(task.page())["videos"][0]["file"] is None  # type: ignore[index]
 
 
 @pytest.mark.usefixtures("without_curves")
-def test_figures_of_a_result_are_linked_where_they_exist(made: Task, tmp_path: Path) -> None:
-    task = copied(made, tmp_path, [FIRST])
+def test_figures_of_a_result_are_linked_where_they_exist(page_task: Task, tmp_path: Path) -> None:
+    task = copied(page_task, tmp_path, [FIRST])
     assert embedded_data(task.page())["runs"][0]["figures"] == {}  # type: ignore[index]
     figure = task.tree.figures(FIRST)["plan"]
     figure.parent.mkdir(parents=True)
@@ -161,8 +161,8 @@ def test_figures_of_a_result_are_linked_where_they_exist(made: Task, tmp_path: P
 
 
 @pytest.mark.usefixtures("without_curves")
-def test_scores_of_a_task_whose_annotations_are_gone_are_not_shown(made: Task, tmp_path: Path) -> None:
-    task = copied(made, tmp_path, [FIRST])
+def test_scores_of_a_task_whose_annotations_are_gone_are_not_shown(page_task: Task, tmp_path: Path) -> None:
+    task = copied(page_task, tmp_path, [FIRST])
     assert embedded_data(task.page())["scores"] is not None
     annotations, manifest = task.tree.at(paths.ANNOTATIONS), task.tree.at(paths.MANIFEST)
     annotations.write_text(annotations.read_text(encoding="utf-8").splitlines(keepends=True)[0], encoding="utf-8")
@@ -172,8 +172,8 @@ def test_scores_of_a_task_whose_annotations_are_gone_are_not_shown(made: Task, t
 
 
 @pytest.mark.usefixtures("without_curves")
-def test_a_view_or_names_of_another_result_are_not_shown(made: Task, tmp_path: Path) -> None:
-    task = copied(made, tmp_path / "page", [FIRST])
+def test_a_view_or_names_of_another_result_are_not_shown(page_task: Task, tmp_path: Path) -> None:
+    task = copied(page_task, tmp_path / "page", [FIRST])
     names = tmp_path / "tea.yaml"
     result = result_id(pd.read_csv(task.tree.keysteps(FIRST) / "segments.csv"))
     names.write_text(f"{FIRST}: {{result: {result!r}, names: {{1: one, 3: '<b>three'}}}}")
@@ -193,7 +193,7 @@ def test_a_view_or_names_of_another_result_are_not_shown(made: Task, tmp_path: P
     facts = embedded_data(task.page(names))["runs"][0]  # type: ignore[index]
     assert (facts["view"], facts["names"]) == (False, {})
     assert "could not be given to its key steps: one, <b>three;" in facts["lost"]
-    # What was typed is not lost: the page gives it back with the next download.
+    # Typed names are not lost: the page includes them in the next download.
     assert embedded_data(task.tree.at(paths.PAGE))["typed"] == {
         str(FIRST): {"result": result, "names": called, "segments": {}}
     }
@@ -213,19 +213,19 @@ def test_a_task_without_annotation_has_a_page_without_scores(tmp_path: Path) -> 
     assert json.loads(task.tree.at(paths.VIEW, FIRST).read_text())["typical"][0]["frames"][0]["picture"]
 
 
-def test_what_is_missing_is_told_in_one_line(made: Task, tmp_path: Path) -> None:
+def test_what_is_missing_is_told_in_one_line(page_task: Task, tmp_path: Path) -> None:
     with pytest.raises(RgwotError, match=r"seed7/segments\.csv.*cannot be read"):
-        write_page(made.tree, made.root, [Run("rgwot", "graphcut", 7)], tmp_path / "page.html")
+        write_page(page_task.tree, page_task.root, [Run("rgwot", "graphcut", 7)], tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
     with pytest.raises(RgwotError, match="no run to show"):
-        write_page(made.tree, made.root, [], tmp_path / "page.html")
+        write_page(page_task.tree, page_task.root, [], tmp_path / "page.html")
 
 
 @pytest.mark.usefixtures("without_curves")
-def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
-    made.page()
+def test_the_list_of_pages(page_task: Task, tmp_path: Path) -> None:
+    page_task.page()
     # A copy of the page and of what is read for it, under a name that would do harm as markup.
-    results = copied(made, tmp_path, []).folder / "results"
+    results = copied(page_task, tmp_path, []).folder / "results"
     for path in [path for path in results.rglob("tea*") if path.relative_to(results).parts[0] != "keysteps"]:
         copy = path.with_name(path.name.replace("tea", "<b>other"))
         shutil.copytree(path, copy) if path.is_dir() else shutil.copy(path, copy)
@@ -236,13 +236,13 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
     assert links == ["mine/<b>other.html", "mine/tea.html"]
     assert all((results / "report" / link).exists() for link in links)
     assert "b" not in outside.tags
-    runs = [run for run in made.runs if run.method == "rgwot"]
-    table = pd.concat([pd.read_csv(made.tree.at(paths.SCORES, run)) for run in runs])
+    runs = [run for run in page_task.runs if run.method == "rgwot"]
+    table = pd.concat([pd.read_csv(page_task.tree.at(paths.SCORES, run)) for run in runs])
     leading = table.query(
         "protocol == 'macro_task' and background == 'with' and label_rule == 'exact' and metric == 'f1'"
     )
     assert re.search(rf"rgwot / graphcut</td><td>{100 * leading['value'].mean():.1f}</td>", text)
-    # A page that is not whole, or of which nothing is known, is not on it.
+    # An empty page, or one without its table, is not listed.
     (results / "report/mine/tea.csv").unlink()
     (results / "report/mine/other.html").write_text("")
     (results / "report/mine/other.csv").write_text("")
@@ -254,7 +254,7 @@ def test_the_list_of_pages(made: Task, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("without_curves")
-def test_names_are_used_by_figures_and_on_the_terminal(made: Task, tmp_path: Path) -> None:
+def test_names_are_used_by_figures_and_on_the_terminal(page_task: Task, tmp_path: Path) -> None:
     import matplotlib.pyplot as plt
 
     from rgwot.names import names_in
@@ -264,22 +264,22 @@ def test_names_are_used_by_figures_and_on_the_terminal(made: Task, tmp_path: Pat
     from rgwot.reporting.show import procedure_lines
     from rgwot.stages.procedure import read_procedure
 
-    folder = made.tree.keysteps(FIRST)
+    folder = page_task.tree.keysteps(FIRST)
     table = pd.read_csv(folder / "segments.csv")
-    steps = sorted(made.segments(FIRST)["key_step"].unique())
+    steps = sorted(page_task.segments(FIRST)["key_step"].unique())
     called = {int(step): f"name $\\frac {step}" for step in steps}
     path = tmp_path / "tea.yaml"
     path.write_text(yaml.safe_dump({str(FIRST): {"result": result_id(table), "names": called}}))
     own = names_in(folder, path)
     assert own == called
     tables = (
-        read_manifest(made.tree.at(paths.MANIFEST)),
-        read_annotations(made.tree.at(paths.ANNOTATIONS)),
+        read_manifest(page_task.tree.at(paths.MANIFEST)),
+        read_annotations(page_task.tree.at(paths.ANNOTATIONS)),
         {"ours": table},
     )
     figure = segment_bars(*tables, "title $", names={"ours": own})
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    match = embedded_data(made.page())["runs"][0]["match"]  # type: ignore[index]
+    match = embedded_data(page_task.page())["runs"][0]["match"]  # type: ignore[index]
     for cluster, step in match.items():
         assert not step or f"step {step}: {called[int(cluster)]}" in legend
     save(figure, tmp_path / "bars.pdf")
@@ -290,10 +290,10 @@ def test_names_are_used_by_figures_and_on_the_terminal(made: Task, tmp_path: Pat
     assert set(named) >= {f"{step} {called[step]}" for step in order}
 
 
-def test_the_annotations_as_a_result_have_their_names(made: Task, tmp_path: Path) -> None:
-    tree, run = made.tree, Run("none", "annotated", 0)
+def test_the_annotations_as_a_result_have_their_names(page_task: Task, tmp_path: Path) -> None:
+    tree, run = page_task.tree, Run("none", "annotated", 0)
     annotations = tree.at(paths.ANNOTATIONS)
     decode_trivial(tree.at(paths.MANIFEST), tree.keysteps(run), Annotations(), 0, 2, annotations_csv=annotations)
-    write_page(tree, made.root, [run], tmp_path / "page.html")
+    write_page(tree, page_task.root, [run], tmp_path / "page.html")
     [facts] = embedded_data(tmp_path / "page.html")["runs"]  # type: ignore[misc]
     assert facts["names"] == {str(step): name for step, name in enumerate(STEPS, 1)}

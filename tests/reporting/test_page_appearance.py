@@ -26,17 +26,17 @@ pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 LOG = logging.getLogger(__name__)
 
 
-def page_and_tree(made: Task, page: Path) -> list[tuple[Path, Tree]]:
+def page_and_tree(page_task: Task, page: Path) -> list[tuple[Path, Tree]]:
     """The page of this test, and the one that the environment names."""
-    pages = [(page, made.tree)]
+    pages = [(page, page_task.tree)]
     if named := os.environ.get("RGWOT_PAGE"):
         path = Path(named).resolve()
         pages.append((path, Tree(path.parents[2], path.parent.name, path.stem)))
     return pages
 
 
-def test_opens_from_a_file_without_a_request_or_an_error(made: Task, page: Path, browser: Browser) -> None:
-    for path, _ in page_and_tree(made, page):
+def test_opens_from_a_file_without_a_request_or_an_error(page_task: Task, page: Path, browser: Browser) -> None:
+    for path, _ in page_and_tree(page_task, page):
         window = browser.window()
         window.open(path)
         for run in range(int(window.get("DATA.runs.length"))):
@@ -57,7 +57,7 @@ def test_times_below_bars_neither_touch_nor_leave_the_window(page: Path, browser
         "[...document.querySelectorAll('{} .ticks')].map((axis) => [...axis.querySelectorAll('span')]"
         ".map((one) => one.getBoundingClientRect()).map(({{left, right, height}}) => [left, right, height]))"
     )
-    # A window that becomes narrow, and wide again, has as many times as there is room for.
+    # When the window becomes narrow and wide again, the axis shows as many times as fit.
     for width in (1400, 390, 1400):
         window.resize(width, 844)
         for part in ("procedure", "videos"):
@@ -71,15 +71,17 @@ def test_times_below_bars_neither_touch_nor_leave_the_window(page: Path, browser
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_bars_line_up_with_the_segments_within_a_pixel(made: Task, page: Path, browser: Browser, width: int) -> None:
-    for path, tree in page_and_tree(made, page):
+def test_bars_line_up_with_the_segments_within_a_pixel(
+    page_task: Task, page: Path, browser: Browser, width: int
+) -> None:
+    for path, tree in page_and_tree(page_task, page):
         window = browser.window(width)
         window.open(path)
         window.run("byId('bars').value = 'methods'; byId('bars').dispatchEvent(new Event('change'))")
         truth = pd.read_csv(tree.at(paths.ANNOTATIONS), dtype={"video": str}, keep_default_na=False)
         manifest = pd.read_csv(tree.at(paths.MANIFEST), dtype={"video": str}, keep_default_na=False)
         runs = [Run.of_text(run["id"]) for run in window.get("DATA.runs")]
-        found = {
+        actual = {
             at: pd.read_csv(tree.keysteps(run) / "segments.csv", dtype={"video": str}).query("scope == 'task'")
             for at, run in enumerate(runs)
         }
@@ -98,7 +100,7 @@ def test_bars_line_up_with_the_segments_within_a_pixel(made: Task, page: Path, b
             assert right - left > 0.85 * width
             for bar in boxes["bars"]:
                 assert bar["bar"] == [left, right]
-                table = truth if bar["run"] < 0 else found[bar["run"]]
+                table = truth if bar["run"] < 0 else actual[bar["run"]]
                 own = table[table["video"] == row.video]
                 if bar["all"] == [] and len(own) > 150:
                     continue
@@ -141,8 +143,8 @@ CONTRAST = """
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_readable_and_in_contrast_at_any_width(made: Task, page: Path, browser: Browser, width: int) -> None:
-    for path, _ in page_and_tree(made, page):
+def test_readable_and_in_contrast_at_any_width(page_task: Task, page: Path, browser: Browser, width: int) -> None:
+    for path, _ in page_and_tree(page_task, page):
         window = browser.window(width, 844 if width < 600 else 900)
         if width < 600:
             window.resize(width, 844, mobile=True)
@@ -176,13 +178,13 @@ def keep(window: Window, folder: Path, name: str) -> None:
     (folder / "whole.png").unlink()
 
 
-def test_pictures_for_the_guide(made: Task, page: Path, browser: Browser, tmp_path: Path) -> None:
+def test_pictures_for_the_guide(page_task: Task, page: Path, browser: Browser, tmp_path: Path) -> None:
     """With RGWOT_PICTURES in the environment the pictures are kept there (`make pictures`)."""
     folder = Path(os.environ.get("RGWOT_PICTURES", tmp_path))
-    path, _ = page_and_tree(made, page)[-1]
+    path, _ = page_and_tree(page_task, page)[-1]
     window = browser.window(1280, 860)
     window.open(path)
-    # Of the demo, the procedure that `make demo` ends with.
+    # For the demo, the procedure that `make demo` prints at the end.
     best = (
         "byId('run').value = String(Math.max(0, DATA.runs.findIndex((facts) => facts.method === 'rgwot-plus')));"
         "byId('run').dispatchEvent(new Event('change'));"

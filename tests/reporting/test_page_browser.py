@@ -40,7 +40,7 @@ def test_the_policy_stops_what_the_page_does_not_bring(window: Window) -> None:
     assert len(window.errors) >= 3
 
 
-def test_a_click_plays_from_the_segment_and_escape_stops(made: Task, window: Window) -> None:
+def test_a_click_plays_from_the_segment_and_escape_stops(page_task: Task, window: Window) -> None:
     see(window, 2)
     start = window.get("segmentsOf(2, 0)[1][0]")
     window.click_on(segment(2, 1))
@@ -114,7 +114,7 @@ def test_everything_works_from_the_keyboard(window: Window) -> None:
         if "index" in passed[-1]:
             break
     assert [one["id"] for one in passed if one["id"]] == ["tab-videos", "bars"]
-    # What stands behind one word is opened by its word.
+    # Folded parts are reached at their summaries.
     assert [one["tag"] for one in passed if not one["id"]].count("SUMMARY") >= 2
     assert all(float(one["outline"]) >= 2 for one in passed), passed
     assert (passed[-1]["run"], passed[-1]["index"]) == ("-1", "0")
@@ -147,7 +147,7 @@ def test_everything_works_from_the_keyboard(window: Window) -> None:
 
 
 def test_names_go_round_from_the_page_to_a_file_and_back(
-    made: Task, page: Path, browser: Browser, tmp_path: Path
+    page_task: Task, page: Path, browser: Browser, tmp_path: Path
 ) -> None:
     window = browser.window()
     window.open(page)
@@ -156,7 +156,7 @@ def test_names_go_round_from_the_page_to_a_file_and_back(
     window.run(f"document.querySelector('.keystep input[data-step=\"{step}\"]').focus()")
     window.write(TYPED)
     window.press("Tab")
-    # Used at once, and still there when the page is opened again.
+    # The name is used at once, and still there when the page is opened again.
     for _ in range(2):
         tab(window, "videos")
         see(window, 0)
@@ -172,12 +172,12 @@ def test_names_go_round_from_the_page_to_a_file_and_back(
     assert {run: dict(entry.names) for run, entry in names.items()} == {str(FIRST): {step: TYPED}}
     # The browser writes the segments as Python does.
     written = tmp_path / "by_python.yaml"
-    segments = read_segments(made.tree.at(paths.SEGMENTS, FIRST))
+    segments = read_segments(page_task.tree.at(paths.SEGMENTS, FIRST))
     written.write_text(names_text(str(FIRST), segments, {step: TYPED}), encoding="utf-8")
     assert names == read_names(written)
-    again = made.folder / "again" / "results" / "report" / "mine" / "page.html"
-    # Made anew with the file, a browser that never saw the name shows it, and so does the table.
-    write_page(made.tree, made.root, made.runs, again, downloaded)
+    again = page_task.folder / "again" / "results" / "report" / "mine" / "page.html"
+    # If the page is made again with the file, any browser shows the name, and so does the table.
+    write_page(page_task.tree, page_task.root, page_task.runs, again, downloaded)
     table = pd.read_csv(again.with_suffix(".csv"))
     first = table[(table["method"] == "rgwot") & (table["seed"] == 0)]
     assert all(
@@ -190,7 +190,7 @@ def test_names_go_round_from_the_page_to_a_file_and_back(
     tab(fresh, "steps")
     assert fresh.get(f"document.querySelector('.keystep input[data-step=\"{step}\"]').value") == TYPED
     assert fresh.get("window.hacked") is None
-    # A change in the browser counts over the file, until the file changes.
+    # A change in the browser wins over the file until the file changes.
     fresh.run(f"rename(0, {step}, 'other')")
     assert fresh.get(f"nameOf(0, {step})") == "other"
     fresh.click_on("#forget")

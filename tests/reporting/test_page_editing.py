@@ -1,4 +1,4 @@
-"""Editing the segments of one video on the page, and the annotation that comes of it."""
+"""Editing the segments of one video on the page, and the resulting annotation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOSTILE = 'stir, "slowly" – 搅拌'
 
 
 @pytest.fixture
-def open_page(made: Task, page: Path, browser: Browser) -> Window:
+def open_page(page_task: Task, page: Path, browser: Browser) -> Window:
     window = browser.window()
     window.open(page)
     window.run("localStorage.clear()")
@@ -112,13 +112,13 @@ def test_a_video_is_edited_while_it_plays(open_page: Window) -> None:
         )
         window.wait_for(f"Math.abs(state.chosen.at - {1000 * seconds}) < 20", timeout_s=10)
 
-    # What is on is chosen while it plays, whatever was chosen before.
+    # While a video plays, the current segment is chosen, whatever was chosen before.
     window.run(f"choose(0, {1000 * start}); act('edit-play')")
     window.wait_for(f"state.playing && {now} > {start} && !state.playing.element.paused", timeout_s=20)
     window.wait_for(f"state.chosen.at > {1000 * start} + 50", timeout_s=20)
     window.press("p") if window.get("player.contains(document.activeElement)") else window.run("act('edit-play')")
     assert window.get("state.playing.element.paused")
-    # The border that is nearer comes to where the video stands, from either side of it.
+    # The nearer border moves to the time of the video, from either side.
     late, early = start + 0.2, end - 0.2
     stop(late)
     window.click_on("#edit-border")
@@ -129,7 +129,7 @@ def test_a_video_is_edited_while_it_plays(open_page: Window) -> None:
     window.press("b")
     assert rows(window)[at] == [pytest.approx(late, abs=0.02), pytest.approx(early, abs=0.02), step]
     assert rows(window)[at + 1][0] == rows(window)[at][1]
-    # A cut is made where the video stands; a click on a segment puts it there.
+    # A cut is made at the time of the video, to which a click on a segment seeks.
     stop((late + early) / 2)
     window.click_on("#edit-cut")
     assert rows(window)[at][1] == pytest.approx((late + early) / 2, abs=0.02)
@@ -137,7 +137,7 @@ def test_a_video_is_edited_while_it_plays(open_page: Window) -> None:
     chosen = window.get("state.chosen.at")
     window.wait_for(f"Math.abs({now} * 1000 - {chosen}) < 20", timeout_s=10)
     assert window.get("state.chosen.index") == at + 1
-    # Another video that plays is not edited any more once a segment of this one is chosen.
+    # Once a segment of this video is chosen, another video that plays is no longer edited.
     window.run("playFrom(1, 0.5)")
     window.wait_for("state.chosen.video === 1", timeout_s=20)
     window.click_on(segment(0, at))
@@ -173,7 +173,7 @@ def test_a_segment_can_be_of_a_key_step_that_was_not_found(open_page: Window, pa
         "rinse",
         "wipe",
     ]
-    # It has no name to keep for other videos of the result, in which it does not occur.
+    # Its name is not kept for other videos of the result, in which it does not occur.
     assert "rinse" not in window.get("namesFile()")
     assert give(at, "-") == 0
     assert window.errors == []
@@ -196,9 +196,9 @@ def test_edits_stay_in_the_browser_until_they_are_taken_back(open_page: Window, 
 
 
 def test_the_annotation_of_a_video_is_read_beside_it(browser: Browser, tmp_path: Path) -> None:
-    made = make_task(tmp_path / "made", annotated=False)
+    task = make_task(tmp_path / "made", annotated=False)
     window = browser.window()
-    window.open(made.page())
+    window.open(task.page())
     tab(window, "videos")
     window.run("byId('editing').open = true")
     see(window, 0)
@@ -213,7 +213,7 @@ def test_the_annotation_of_a_video_is_read_beside_it(browser: Browser, tmp_path:
     cut(window, at, 0.5)
     window.click_on("#edit-none")
     called = {0: "", one: HOSTILE, other: HOSTILE}
-    wanted = [(start, end, called.get(step, f"key step {step}")) for start, end, step in rows(window)]
+    expected = [(start, end, called.get(step, f"key step {step}")) for start, end, step in rows(window)]
     file = window.download('.card[data-video="0"] .save', tmp_path)
     assert file.name == "first.csv"
     # Read as the layout `folder` reads it.
@@ -222,10 +222,10 @@ def test_the_annotation_of_a_video_is_read_beside_it(browser: Browser, tmp_path:
     write_video(root / "tea" / "first.mp4", SECONDS * 30, size=(160, 120))
     (root / "tea" / "first.csv").write_bytes(file.read_bytes())
     write_manifest("mine", "tea", root, "folder", {}, tmp_path / "m.csv", tmp_path / "a.csv", "fail")
-    # Throughout: what is no key step was annotated as background.
+    # All other time was annotated as background (`silence` is `throughout`).
     table = read_annotations(tmp_path / "a.csv", background=True).sort_values("start_s")
-    assert [tuple(row) for row in table[["start_s", "end_s", "name"]].to_numpy().tolist()] == wanted
-    assert (table["key_step"] == 0).tolist() == [name == "" for *_, name in wanted]
+    assert [tuple(row) for row in table[["start_s", "end_s", "name"]].to_numpy().tolist()] == expected
+    assert (table["key_step"] == 0).tolist() == [name == "" for *_, name in expected]
     assert table["start_s"].iloc[0] == 0
     assert table["end_s"].iloc[-1] == SECONDS
     told = window.get("byId('edit-status').textContent")
@@ -238,7 +238,7 @@ def test_the_annotation_of_a_video_is_read_beside_it(browser: Browser, tmp_path:
     text = window.get("annotationOf(0)")
     assert HOSTILE not in text
     assert [line.split(",")[2] for line in text.splitlines()[1:]] == [
-        "-" if name in ("", HOSTILE) else name for *_, name in wanted
+        "-" if name in ("", HOSTILE) else name for *_, name in expected
     ]
     assert window.errors == []
     window.run("localStorage.clear()")
@@ -250,13 +250,13 @@ def marks(window: Window, video: int) -> list[list[float]]:
 
 def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
     given = {"second": "start_s,end_s,label\n1,,stir\n2,3,-\n3.5,,-\n"}
-    made = make_task(tmp_path / "made", taught=1, given=given)
+    task = make_task(tmp_path / "made", taught=1, given=given)
     window = browser.window()
-    window.open(made.page())
+    window.open(task.page())
     tab(window, "videos")
     window.run("byId('editing').open = true")
     see(window, 1)
-    # As annotated: of the key step, and of background.
+    # The annotated segments of the key step and of background.
     assert window.get("bar(1, -1).getAttribute('aria-label')") == "ground truth: 1 segment and 2 marks of second"
     labels = '[...document.querySelectorAll(\'.card[data-video="1"] .bar[data-run="{}"] .mark\')]'
     labels += ".map((one) => one.getAttribute('aria-label'))"
@@ -266,17 +266,17 @@ def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
     assert window.get("annotationOf(1, true)") == "start_s,end_s,label\n2,3,-\n1,,stir\n3.5,,-\n"
     # Other time is unknown, not background.
     assert window.get("describe({ at: 1, seconds: 5, run: -1, segment: null })[0]") == "not labelled"
-    # A moment is marked with what was found there, and then with another key step.
-    found = rows(window, 2)
-    index = next(at for at, (_, _, step) in enumerate(found) if step)
+    # A moment is marked with the key step found there, and then with another one.
+    actual = rows(window, 2)
+    index = next(at for at, (_, _, step) in enumerate(actual) if step)
     see(window, 2)
     box = window.box(segment(2, index))
     window.click(box["x"] + 0.4 * box["width"], box["y"] + box["height"] / 2)
     window.press("m")
     time = window.get("state.chosen.at") / 1000
-    assert rows(window, 2) == [*found, [time, time, found[index][2]]]
+    assert rows(window, 2) == [*actual, [time, time, actual[index][2]]]
     assert window.get("[byId('edit-none').textContent, byId('edit-cut').disabled]") == ["Delete the mark", True]
-    other = 1 + found[index][2] % 3
+    other = 1 + actual[index][2] % 3
     window.run(f"byId('edit-other').value = '{other}'")
     window.click_on("#edit-give")
     assert marks(window, 2) == [[time, time, other]]
@@ -295,26 +295,26 @@ def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
     assert marks(window, 2) == [[time, time, other]]
     window.press(".")
     moved = marks(window, 2)
-    window.open(made.tree.results / "report/mine/tea.html")
+    window.open(task.tree.results / "report/mine/tea.html")
     tab(window, "videos")
     window.run("byId('editing').open = true")
     assert marks(window, 2) == moved
     # A border of a segment moves without it, and a second mark is deleted.
-    window.run(f"choose(2, {1000 * found[index][0]} + 1); moveChosen('end', {1000 * found[index][0]} + 50)")
+    window.run(f"choose(2, {1000 * actual[index][0]} + 1); moveChosen('end', {1000 * actual[index][0]} + 50)")
     assert marks(window, 2) == moved
     window.press("Control+z") if window.get("cards.contains(document.activeElement)") else window.run("takeBack()")
     see(window, 2)
-    window.click_on(segment(2, len(found) - 1))
+    window.click_on(segment(2, len(actual) - 1))
     window.press("m")
     assert len(marks(window, 2)) == 2
     window.press("Delete")
     assert marks(window, 2) == moved
-    # What is downloaded is read as marks.
+    # The downloaded file is read as marks.
     file = window.download('.card[data-video="2"] .save.marks', tmp_path)
-    root = made.root / "tea"
+    root = task.root / "tea"
     (root / "third.csv").write_bytes(file.read_bytes())
     (root / "second.csv").write_text(window.get("annotationOf(1, true)"), encoding="utf-8")
-    write_manifest("mine", "tea", made.root, "folder", {}, tmp_path / "m.csv", tmp_path / "a.csv", "fail")
+    write_manifest("mine", "tea", task.root, "folder", {}, tmp_path / "m.csv", tmp_path / "a.csv", "fail")
     table = read_annotations(tmp_path / "a.csv", background=True)
     read = {
         video: sorted(part.to_numpy().tolist())
@@ -329,9 +329,9 @@ def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
 
 
 def test_marks_beside_a_result_that_did_not_learn_from_them(browser: Browser, tmp_path: Path) -> None:
-    made = make_task(tmp_path, annotated=False, given={"second": "time_s,label\n1,stir\n"})
+    task = make_task(tmp_path, annotated=False, given={"second": "time_s,label\n1,stir\n"})
     window = browser.window()
-    window.open(made.page())
+    window.open(task.page())
     tab(window, "videos")
     window.run("byId('editing').open = true")
     see(window, 1)

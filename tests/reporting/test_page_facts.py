@@ -34,7 +34,7 @@ def shown(steps: list[int], order: tuple[int, ...] = (), **facts: Any) -> Any:
 def test_colours_follow_the_order_and_results_that_agree_have_the_same() -> None:
     one = {"a": np.array([3, 3, 1, 1, 2, 2]), "b": np.array([3, 1, 1, 2])}
     renamed = {video: np.array([0, 5, 6, 4])[labels] for video, labels in one.items()}
-    # Step 7 covers what was half of 3 and half of 1, so it is neither.
+    # Step 7 covers half of 3 and half of 1, so it is matched with neither.
     mixed = {"a": np.array([7, 7, 7, 7, 2, 2]), "b": np.array([7, 7, 7, 2])}
     runs = [shown([1, 2, 3], (3, 1, 2)), shown([4, 5, 6], (4, 5, 6)), shown([2, 7], (7, 2))]
     first, second, third = _colours(compare_pairs([Answer(part, part) for part in (one, renamed, mixed)]), runs)
@@ -42,7 +42,7 @@ def test_colours_follow_the_order_and_results_that_agree_have_the_same() -> None
     assert second == {"4": 1, "5": 2, "6": 3}
     assert third["2"] == 3
     assert len({*third.values()}) == 2
-    # More steps than any other run has get colours of their own.
+    # Steps beyond the number of any other run get colours of their own.
     agreements = compare_pairs([Answer(part, part) for part in ({"a": np.ones(4, int)}, {"a": np.array([1, 2, 3, 3])})])
     (_, second) = _colours(agreements, [shown([1]), shown([1, 2, 3])])
     assert len({*second.values()}) == 3
@@ -64,11 +64,11 @@ def test_another_number_of_steps_than_annotated_is_told_once() -> None:
     assert _other_number([shown([1], K=7)], annotations.iloc[:0]) == []
 
 
-def test_scores_of_synthetic_clips_are_not_left_alone(made: Task) -> None:
-    page = made.folder / "clips.html"
+def test_scores_of_synthetic_clips_are_not_left_alone(page_task: Task) -> None:
+    page = page_task.folder / "clips.html"
     said = []
-    for root in (made.root, made.folder / "results/synthetic/mine"):
-        write_page(made.tree, root, made.runs, page)
+    for root in (page_task.root, page_task.folder / "results/synthetic/mine"):
+        write_page(page_task.tree, root, page_task.runs, page)
         said.append("Recordings of people score far lower" in str(embedded_data(page)["notices"]))
     assert said == [False, True]
 
@@ -111,11 +111,11 @@ def test_a_weight_of_time_that_was_chosen_has_its_evidence(choice: TimeChoice | 
     assert soundness(Diagnostics(K=7, choices=Choices(time=choice))).get("Weight of time") == cell
 
 
-def test_any_two_results_have_the_numbers_of_the_command(made: Task, page: Path) -> None:
-    found = {tuple(one["pair"]): one for one in embedded_data(page, "comparisons")}  # type: ignore[attr-defined]
-    answers = [read_answer(made.tree.keysteps(run)) for run in made.runs]
-    assert sorted(found) == list(itertools.combinations(range(len(answers)), 2))
-    for (a, b), one in found.items():
+def test_any_two_results_have_the_numbers_of_the_command(page_task: Task, page: Path) -> None:
+    actual = {tuple(one["pair"]): one for one in embedded_data(page, "comparisons")}  # type: ignore[attr-defined]
+    answers = [read_answer(page_task.tree.keysteps(run)) for run in page_task.runs]
+    assert sorted(actual) == list(itertools.combinations(range(len(answers)), 2))
+    for (a, b), one in actual.items():
         assert (one["videos"], one["alone"], one["seconds"]) == (3, 0, pytest.approx(18, abs=0.5))
         for own, (first, second) in zip(one["sides"], ((a, b), (b, a)), strict=True):
             counted = compare(answers[first], answers[second])
@@ -128,15 +128,15 @@ def test_any_two_results_have_the_numbers_of_the_command(made: Task, page: Path)
             assert [len(own["split"]), len(own["merged"])] == [len(both.split), len(both.merged)]
 
 
-def test_the_page_repeats_the_warnings_and_compares_seeds(made: Task, page: Path) -> None:
+def test_the_page_repeats_the_warnings_and_compares_seeds(page_task: Task, page: Path) -> None:
     facts: Any = embedded_data(page)["runs"]
-    found = compare_pairs([read_answer(made.tree.keysteps(run)) for run in made.runs])
-    for one, run in enumerate(made.runs):
-        own = json.loads((made.tree.keysteps(run) / name_of(DIAGNOSTICS)).read_text()).get("warnings", [])
+    actual = compare_pairs([read_answer(page_task.tree.keysteps(run)) for run in page_task.runs])
+    for one, run in enumerate(page_task.runs):
+        own = json.loads((page_task.tree.keysteps(run) / name_of(DIAGNOSTICS)).read_text()).get("warnings", [])
         # Runs 0 and 1, and 2 and 3, are seeds of one method, so another seed need not be guessed.
         guessed = "two answers compete: another seed"
         expected = [f"{line[0].upper()}{line[1:]}." for line in own if one > 3 or not line.startswith(guessed)]
-        differ = 1 - found[one // 2 * 2, one // 2 * 2 + 1].agreement.same
+        differ = 1 - actual[one // 2 * 2, one // 2 * 2 + 1].agreement.same
         if one < 4 and differ > COMPETE:
             expected.append(
                 f"Two answers compete: seed {1 - one % 2} gives {differ:.0%} of the samples another key step; trust "
@@ -145,17 +145,17 @@ def test_the_page_repeats_the_warnings_and_compares_seeds(made: Task, page: Path
             # It is said before the order.
             assert re.search(re.escape(expected[-1]) + " (The|No|One) ", page.read_text(encoding="utf-8"))
         assert facts[one]["warnings"] == expected
-    # Noisy embeddings deserve it, clear ones and trivial baselines do not.
+    # Noisy embeddings get the warning; clear ones and trivial baselines do not.
     assert [bool(run["warnings"]) for run in facts] == [False, False, True, True, False, False]
 
 
 def test_of_many_results_too_seeds_that_differ_are_told(
-    made: Task, page: Path, monkeypatch: pytest.MonkeyPatch
+    page_task: Task, page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = [run["warnings"] for run in embedded_data(page)["runs"]]
     monkeypatch.setattr("rgwot.reporting.compare.MOST_RESULTS", 3)
-    many = made.folder / "many.html"
-    write_page(made.tree, made.root, made.runs, many)
+    many = page_task.folder / "many.html"
+    write_page(page_task.tree, page_task.root, page_task.runs, many)
     assert [run["warnings"] for run in embedded_data(many)["runs"]] == few
     assert any("Two answers compete: seed 1 gives" in warning for warning in few[2])
 
@@ -190,7 +190,7 @@ SCORES = {
 
 
 def test_the_score_stands_beside_that_of_the_best_trivial_baseline() -> None:
-    """By the seed that is shown, against the mean over seeds of each baseline."""
+    """The score of the shown seed is compared with the mean over seeds of each baseline."""
     (said,) = against_trivial(OURS, SCORES, annotated=True, taught=False)
     assert said == "the F1 of this result (macro_task) is 40.0 %, against 40.0 % for the best trivial baseline (random)"
     alone = {run: score for run, score in SCORES.items() if run.method != "none"}
@@ -210,9 +210,9 @@ def test_what_cannot_be_compared_is_said_not_to_be(annotated: bool, taught: bool
     assert against_trivial(OURS, {}, annotated, taught) == [words]
 
 
-def test_the_leading_score_is_the_one_that_tables_lead_with(made: Task) -> None:
-    leading = leading_scores(made.tree, made.runs)
-    rows = {(row["method"], row["decoder"]): row for row in embedded_data(made.page())["scores"]["rows"]}
+def test_the_leading_score_is_the_one_that_tables_lead_with(page_task: Task) -> None:
+    leading = leading_scores(page_task.tree, page_task.runs)
+    rows = {(row["method"], row["decoder"]): row for row in embedded_data(page_task.page())["scores"]["rows"]}
     assert leading
     for run, score in leading.items():
         seeds = {seed["seed"]: seed["value"] for seed in rows[run.method, run.decoder]["seeds"]}

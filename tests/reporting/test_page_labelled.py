@@ -33,21 +33,21 @@ NAMES = ("first", "second", "third", "fourth one", "fifth")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Task:
+def page_task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     return make_task(tmp_path_factory.mktemp("taught"), NAMES, taught=2)
 
 
-def test_the_page_knows_who_taught_and_who_should_be_next(made: Task) -> None:
-    data = embedded_data(made.page())
+def test_the_page_knows_who_taught_and_who_should_be_next(page_task: Task) -> None:
+    data = embedded_data(page_task.page())
     [facts] = data["runs"]
     assert facts["given"] == ["first", "second"]
     assert facts["names"] == {str(step): name for step, name in enumerate(STEPS, 1)}
     assert "first and second" in facts["taught"]
     assert facts["match"] == {"1": 1, "2": 2, "3": 3}
-    # The same as on a terminal, of those that nobody annotated.
+    # The same as on a terminal, for the videos without an annotation.
     names = [stem_of(video) for video in data["next"]["videos"]]
     said, command = f"Annotate next: {join_words(names)}", data["next"]["command"]
-    terminal = suggestion(made.tree.keysteps(RUN))
+    terminal = suggestion(page_task.tree.keysteps(RUN))
     assert terminal[0].startswith(said)
     assert terminal[1].strip() == command
     words = shlex.split(command)
@@ -74,25 +74,25 @@ def test_what_taught_is_not_scored_and_says_how_well_it_labels_itself(tmp_path: 
     assert facts["score_file"] == task.tree.at(paths.SCORES, RUN).as_posix()
 
 
-def test_videos_annotated_since_are_not_suggested(made: Task, tmp_path: Path) -> None:
-    manifest = made.tree.at(paths.MANIFEST)
+def test_videos_annotated_since_are_not_suggested(page_task: Task, tmp_path: Path) -> None:
+    manifest = page_task.tree.at(paths.MANIFEST)
     before = manifest.read_bytes()
     table = pd.read_csv(manifest)
     try:
         table.loc[table["video"] != "fifth", "status"] = "ok"
         table.to_csv(manifest, index=False)
-        assert embedded_data(made.page())["next"]["command"].endswith("to_annotate_fifth --videos fifth")
+        assert embedded_data(page_task.page())["next"]["command"].endswith("to_annotate_fifth --videos fifth")
         table["status"] = "ok"
         table.to_csv(manifest, index=False)
-        assert embedded_data(made.page())["next"] is None
+        assert embedded_data(page_task.page())["next"] is None
     finally:
         manifest.write_bytes(before)
 
 
 @pytest.mark.skipif(WHERE is None, reason=WITHOUT)
-def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, made: Task, tmp_path: Path) -> None:
+def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, page_task: Task, tmp_path: Path) -> None:
     window = browser.window()
-    page = made.page()
+    page = page_task.page()
     window.open(page)
     assert "annotated videos" in window.get("byId('taught').textContent")
     assert "--videos" in window.get("byId('commands').textContent")
@@ -111,7 +111,7 @@ def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, ma
     assert "rgwot run" not in said
     window.run("DATA.runs[0].score_file = 'x.csv'; drawScores()")
     assert window.get("byId('score-table').innerText").endswith(f"for this page: {RUN}: rgwot run x.csv")
-    # Its score, on other videos, does not compete with those of results that were not taught.
+    # Its score is on other videos, so it is not ranked with results that learned from no annotation.
     row = "{{ method: 'raw', decoder: '{}', kind: 'untrained', n: 1, mean: {{ '{}': {} }}, sd: {{}}, seeds: [] }}"
     key = "macro_task without exact f1"
     axes = "protocols: ['macro_task'], backgrounds: ['without'], rules: ['exact'], metrics: ['f1']"
@@ -128,27 +128,27 @@ def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, ma
         f"key step {step}: {name}" for step, name in enumerate(STEPS, 1)
     ]
     assert window.get("[1, 2, 3].map((step) => lookOf(0, step).join() === lookOf(-1, step).join())") == [True] * 3
-    # What is typed wins, and it alone is in the file; taken away again, the label is back.
+    # A typed name wins, and only it is in the file; after it is removed, the label is back.
     assert yaml.safe_load(window.get("namesFile()")) is None
     window.run("rename(0, 2, 'whisk'); namesChanged()")
     assert window.get("[nameOf(0, 2), nameOf(0, 1)]") == ["whisk", STEPS[0]]
     file = tmp_path / "tea.yaml"
     file.write_text(window.get("namesFile()"), encoding="utf-8")
     assert read_names(file)[str(RUN)].names == {2: "whisk"}
-    assert embedded_data(made.page(file))["runs"][0]["names"]["2"] == "whisk"
+    assert embedded_data(page_task.page(file))["runs"][0]["names"]["2"] == "whisk"
     window.run("rename(0, 2, ''); namesChanged()")
     assert window.get("nameOf(0, 2)") == STEPS[1]
     assert window.errors == []
     window.run("localStorage.clear()")
 
 
-def test_moments_are_a_table_whose_answers_are_marks(made: Task, tmp_path: Path) -> None:
+def test_moments_are_a_table_whose_answers_are_marks(page_task: Task, tmp_path: Path) -> None:
     table = tmp_path / "moments.csv"
-    lines = moment_suggestion(made.tree.keysteps(RUN), 4, table)
+    lines = moment_suggestion(page_task.tree.keysteps(RUN), 4, table)
     assert lines[0].split() == ["video", "time_s", "label"]
     rows = pd.read_csv(table, keep_default_na=False)
     assert list(rows.columns) == ["video", "time_s", "label"]
-    # Annotated videos have files of their own, which would win.
+    # Annotated videos have files of their own, which would take precedence.
     assert set(rows["video"]) <= {"third", "fourth one", "fifth"}
     assert [line.rsplit(maxsplit=1) for line in lines[1:5]] == [
         [video, f"{time_s:.3f}"] for video, time_s in zip(rows["video"], rows["time_s"], strict=True)
@@ -164,13 +164,13 @@ def test_moments_are_a_table_whose_answers_are_marks(made: Task, tmp_path: Path)
     assert (read["start_s"] == read["end_s"]).all()
     assert read["start_s"].tolist() == rows["time_s"][[0, 2]].tolist()
     with pytest.raises(RgwotError, match=r"moments\.csv: exists, and may have answers"):
-        moment_suggestion(made.tree.keysteps(RUN), 4, table)
+        moment_suggestion(page_task.tree.keysteps(RUN), 4, table)
 
 
-def test_moments_of_a_result_that_was_deleted_are_refused_in_one_line(made: Task) -> None:
-    gone = made.tree.keysteps(Run("raw", TAUGHT, 7))
+def test_moments_of_a_result_that_was_deleted_are_refused_in_one_line(page_task: Task) -> None:
+    gone = page_task.tree.keysteps(Run("raw", TAUGHT, 7))
     with pytest.raises(RgwotError, match="found no key steps, expected a folder such as") as error:
         moment_suggestion(gone, 10)
     assert "\n" not in str(error.value)
     with pytest.raises(RgwotError, match="moments: found 100000, expected at most"):
-        moment_suggestion(made.tree.keysteps(RUN), 100_000)
+        moment_suggestion(page_task.tree.keysteps(RUN), 100_000)

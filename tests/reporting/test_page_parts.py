@@ -29,13 +29,13 @@ def samples(seed: int, length: int = 40, steps: int = 3) -> Samples:
 
 def test_typical_frames_are_the_nearest_to_the_mean_of_different_videos_first() -> None:
     videos = {f"v{seed}": samples(seed) for seed in range(4)}
-    found = typical_frames(videos)
-    assert sorted(found) == [1, 2, 3]
-    for step, frames in found.items():
+    frames_by_step = typical_frames(videos)
+    assert sorted(frames_by_step) == [1, 2, 3]
+    for step, frames in frames_by_step.items():
         every = [(name, t, x) for name, v in videos.items() for x, t, k in zip(*v, strict=True) if k == step]
         mean = np.mean([x for _, _, x in every], axis=0)
         distances = {(name, t): float(np.linalg.norm(x - mean)) for name, t, x in every}
-        # First of each video its nearest, by distance; then the next that is far enough away.
+        # First the nearest frame of each video, by distance; then the next that is far enough away.
         nearest = {name: min((d, t) for (other, t), d in distances.items() if other == name) for name in videos}
         first = sorted(nearest, key=lambda name: nearest[name])
         assert [frame.video for frame in frames[:4]] == first
@@ -50,12 +50,12 @@ def test_typical_frames_are_the_nearest_to_the_mean_of_different_videos_first() 
             assert frame.distance == pytest.approx(min(away.values()))
         for frame in frames:
             assert frame.distance == pytest.approx(distances[frame.video, frame.time_s])
-    # Of a rare key step.
+    # The frames of a rare key step.
     one = Samples(np.eye(3), np.array([0.0, 0.5, 1.0]), np.array([1, 1, 2]))
-    found = typical_frames({"a": one})
-    # The two of key step 1 are nearer in time than what looks different.
-    assert [frame.time_s for frame in found[1]] == [0.0]
-    assert [(frame.time_s, frame.distance) for frame in found[2]] == [(1.0, 0.0)]
+    frames_by_step = typical_frames({"a": one})
+    # The two frames of key step 1 are less than `APART_S` apart, so only one is shown.
+    assert [frame.time_s for frame in frames_by_step[1]] == [0.0]
+    assert [(frame.time_s, frame.distance) for frame in frames_by_step[2]] == [(1.0, 0.0)]
 
 
 def luminance(colour: str) -> float:
@@ -168,7 +168,7 @@ def test_names_go_over_to_the_same_frames_of_a_later_result(tmp_path: Path, capl
     # Another video, other numbers, and a border that moved.
     later = table(a="3332211120", b="1112223330", c="1232222222")
     assert names_of(names, run, later) == ({1: "drink", 2: "stir", 3: "pour"}, [])
-    # With more key steps one has no name; with fewer, one name has no key step.
+    # If there are more key steps, one has no name; if fewer, one name has no key step.
     assert names_of(names, run, table(a="1442223330")) == ({4: "pour", 2: "stir", 3: "drink"}, [])
     fewer = table(a="1111112220", b="2221111110")
     assert names_of(names, "rgwot/graphcut@K=2/seed0", fewer) == ({1: "pour", 2: "drink"}, ["stir"])

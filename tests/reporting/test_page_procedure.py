@@ -141,9 +141,9 @@ def test_the_table_is_that_of_the_terminal(given: Element) -> None:
     assert cells == [list(row[:-1]) for row in rows]
     assert cells[1][5] == "1? (8 of 10)"
     assert cells[-1][0] == "background"
-    # What a card needs is said once: by the card, or where its place says it, to screen readers.
+    # The needs of a card are given once: on the card or, if its position shows them, to screen readers alone.
     assert {bool(node.all("need")) != bool(node.all("unseen")) for node in given.all("node")} == {True}
-    # One stop of the tabulator for all buttons.
+    # All buttons together are one tab stop.
     assert [face["tabindex"] for face in given.all("face")] == ["0", "-1", "-1", "-1", "-1"]
 
 
@@ -154,7 +154,7 @@ def test_lines_are_the_videos_with_the_deviations_of_the_file(given: Element) ->
     moments = lines[0].all("deviation")
     kinds = [next(kind for kind in ("missing", "too_late", "repeated") if kind in one["class"]) for one in moments]
     chosen = [(kind, float(one["data-start"])) for kind, one in zip(kinds, moments, strict=True)]
-    # By time; the least surprising ones are behind a button.
+    # Deviations are sorted by time; the least surprising ones are behind a button.
     assert [one for one, moment in zip(chosen, moments, strict=True) if "hidden" not in moment.attributes] == [
         ("missing", 4.0), ("too_late", 8.5), *(("repeated", 65.0 + at) for at in range(2, MOST_DEVIATIONS)),
     ]  # fmt: skip
@@ -243,7 +243,7 @@ def test_what_another_seed_does_not_find_is_folded_away_where_the_decoder_knows_
     other = Run(RUN.method, RUN.decoder, 1)
     shutil.copytree(tree.keysteps(RUN), tree.keysteps(other))
     table = pd.read_csv(tree.at(paths.SEGMENTS, other))
-    # The other seed finds step 2 in the eleventh video, in the place of half of step 1, by other numbers throughout.
+    # The other seed numbers all steps differently, and finds step 2 instead of half of step 1 in the eleventh video.
     own = table["video"] == "video 11"
     first = table[own & (table["key_step"] == 1)].index[0]
     table.loc[first, "end_s"] = EACH_S / 2
@@ -272,7 +272,7 @@ def test_the_videos_that_differ_most_are_named_by_their_deviations(tmp_path: Pat
     assert f"Most differs: video 12 ({n['11']} deviations), then video 11 ({n['10']})." in page.text
     alike = shown(make_page(tmp_path, "alike", [(1, 2, 3)] * 4))
     assert "Most differ" not in alike.text
-    # Doubtful ones, which are folded away, are told, and decide between equals.
+    # Doubtful deviations are folded away, but they are counted and decide between equal videos.
     surenesses = [(0.9, 0.9, 0.1), (0.9, 0.9), (0.9, 0.1, 0.1)]
     found = [
         Deviation(f"v{at}", "missing", 2, 1.0, 2.0, 3.0, sure) for at, known in enumerate(surenesses) for sure in known
@@ -288,7 +288,7 @@ def test_the_videos_that_differ_most_are_named_by_their_deviations(tmp_path: Pat
     # A tie is no ranking.
     both = shown(make_page(tmp_path, "both", [(1, 2, 3, 4)] * 10 + [(1, 3, 4), (1, 2, 4)]))
     assert "Most differ: video 11 and video 12 (1 deviation each)." in both.text
-    # Four videos are too few to know an order: no need is told, and nothing is done in any order.
+    # Four videos are too few to know an order: neither needs nor free orders are listed.
     assert [cell.text for cell in alike.one("steptable").all("th")] == [
         heading for heading in (*STEP_HEADINGS[:5], STEP_HEADINGS[-1]) if heading != "Times per video"
     ]

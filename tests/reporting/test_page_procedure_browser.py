@@ -13,7 +13,7 @@ from procedure_tree import CASES, given_page, make_page
 pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 
 OWN = ".procedure:not([hidden])"
-#: Whether everything of the picture is in its place.
+#: Check that all parts of the picture are at their positions.
 LAID = """
   const own = document.querySelector('.procedure:not([hidden])');
   const box = (e) => { const b = e.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; };
@@ -36,8 +36,8 @@ LAID = """
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    made = {name: make_page(tmp_path_factory.mktemp("procedures"), name) for name in CASES}
-    return made | {"given": given_page(tmp_path_factory.mktemp("given"))}
+    pages = {name: make_page(tmp_path_factory.mktemp("procedures"), name) for name in CASES}
+    return pages | {"given": given_page(tmp_path_factory.mktemp("given"))}
 
 
 @pytest.mark.parametrize("width", [1280, 768, 390, 340])
@@ -124,7 +124,7 @@ def test_the_picture_works_from_the_keyboard(pages: dict[str, Path], browser: Br
     assert window.errors == []
 
 
-def test_a_deviation_plays_its_moment(made: Task, page: Path, browser: Browser) -> None:
+def test_a_deviation_plays_its_moment(page_task: Task, page: Path, browser: Browser) -> None:
     window = browser.window()
     window.open(page)
     for run in (0, 1, 2, 3):

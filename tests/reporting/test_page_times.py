@@ -19,87 +19,87 @@ pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 
 @pytest.fixture(scope="module")
 def tea(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    made = make_task(tmp_path_factory.mktemp("times"), ("first", "second", "third", "fourth"))
-    made.page()
-    return made
+    task = make_task(tmp_path_factory.mktemp("times"), ("first", "second", "third", "fourth"))
+    task.page()
+    return task
 
 
 @pytest.fixture
-def own(browser, tea: Task) -> Window:  # type: ignore[no-untyped-def]
+def window(browser, tea: Task) -> Window:  # type: ignore[no-untyped-def]
     opened = browser.window(1400, 900)
     opened.open(tea.page())
     return opened
 
 
-def test_times_are_those_of_the_segments_and_a_file_has_them_all(own: Window, tea: Task, tmp_path: Path) -> None:
-    own.click_on(f"{OWN} .budget summary")
-    own.wait_for(f"document.querySelectorAll('{OWN} .budget tbody tr').length > 4")
-    table = pd.read_csv(own.download(f"{OWN} .budget button", tmp_path))
+def test_times_are_those_of_the_segments_and_a_file_has_them_all(window: Window, tea: Task, tmp_path: Path) -> None:
+    window.click_on(f"{OWN} .budget summary")
+    window.wait_for(f"document.querySelectorAll('{OWN} .budget tbody tr').length > 4")
+    table = pd.read_csv(window.download(f"{OWN} .budget button", tmp_path))
     found = tea.segments(tea.runs[0])
     found = found.assign(
         step=found["shows"].where(found["counts"].astype(bool), 0), s=found["end_s"] - found["start_s"]
     )
     for (video, step), own_rows in found[found["step"] > 0].groupby(["video", "step"]):
         row = table[(table["video"] == video) & (table["key_step"] == step)]
-        # Joined across what does not count, an occurrence may be longer than its segments.
+        # An occurrence that is joined across segments that do not count may be longer than its segments.
         assert row["seconds"].item() >= own_rows["s"].sum() - 0.002
     assert table.groupby("video")["seconds"].sum().round(2).tolist() == [SECONDS] * 4
-    shown = own.get(
+    shown = window.get(
         f"[...document.querySelectorAll('{OWN} .budget table')[0].rows].map((row) => row.cells[1].textContent)"
     )
     steps = table[table["key_step"] > 0].groupby("key_step")["occurrences"].sum()
     assert sorted(map(int, shown[1:])) == sorted(steps.tolist())
-    assert own.errors == []
+    assert window.errors == []
 
 
-def test_examples_of_a_step_play_together_and_again(own: Window) -> None:
-    own.click_on("#tab-steps")
-    own.click_on(".keystep .play")
-    own.wait_for("document.querySelectorAll('.examples video').length >= 3")
-    starts = own.wait_for(
+def test_examples_of_a_step_play_together_and_again(window: Window) -> None:
+    window.click_on("#tab-steps")
+    window.click_on(".keystep .play")
+    window.wait_for("document.querySelectorAll('.examples video').length >= 3")
+    starts = window.wait_for(
         f"{PLAYERS}.every((one) => !one.paused) && {PLAYERS}.map((one) => one.currentTime)",
         20,
     )
-    captions = own.get("[...document.querySelectorAll('.examples figcaption')].map((one) => one.textContent)")
+    captions = window.get("[...document.querySelectorAll('.examples figcaption')].map((one) => one.textContent)")
     told = [float(re.search(r"0:(\d+\.\d) to", caption)[1]) for caption in captions]  # type: ignore[index]
     assert [start - first for start, first in zip(starts, told, strict=True)] == pytest.approx(
         [0.2] * len(told), abs=0.35
     )
     # All end, and begin again.
-    own.wait_for(f"{PLAYERS}.every((one) => one.paused)", 20)
-    own.wait_for(f"{PLAYERS}.every((one) => !one.paused)", 20)
-    own.click_on("#tab-videos")
-    assert own.get("document.querySelector('.examples')") is None
-    assert own.errors == []
+    window.wait_for(f"{PLAYERS}.every((one) => one.paused)", 20)
+    window.wait_for(f"{PLAYERS}.every((one) => !one.paused)", 20)
+    window.click_on("#tab-videos")
+    assert window.get("document.querySelector('.examples')") is None
+    assert window.errors == []
 
 
-def test_videos_are_listed_by_their_deviations_or_a_part_of_their_name(own: Window) -> None:
+def test_videos_are_listed_by_their_deviations_or_a_part_of_their_name(window: Window) -> None:
     lines = (
         f"[...document.querySelectorAll('{OWN} .line:not([hidden])')]"
         ".map((one) => [one.querySelector('h3').firstChild.textContent.trim(), Number(one.dataset.number)])"
     )
-    numbers = [number for _, number in own.get(lines)]
+    numbers = [number for _, number in window.get(lines)]
     assert numbers == sorted(numbers, reverse=True)
-    own.click_on(f"{OWN} .sift input")
-    own.write("IR")
-    assert sorted(name for name, _ in own.get(lines)) == ["first", "third"]
-    own.click_on("#tab-videos")
+    window.click_on(f"{OWN} .sift input")
+    window.write("IR")
+    assert sorted(name for name, _ in window.get(lines)) == ["first", "third"]
+    window.click_on("#tab-videos")
     cards = "[...document.querySelectorAll('.card:not([hidden]) h3')].map((one) => one.textContent)"
-    assert own.get(cards) == ["first", "fourth", "second", "third"]
-    own.click_on("#sift-videos input")
-    own.write("fo")
-    assert own.get(cards) == ["fourth"]
-    assert own.errors == []
+    assert window.get(cards) == ["first", "fourth", "second", "third"]
+    window.click_on("#sift-videos input")
+    window.write("fo")
+    assert window.get(cards) == ["fourth"]
+    assert window.errors == []
 
 
-def test_a_card_tells_its_needs_over_its_pictures_and_covers_no_other(own: Window) -> None:
-    card = own.box(f"{OWN} .node .shots > *")
-    own.point(card["x"] + 5, card["y"] + 5)
-    own.wait_for("!document.querySelector('#popup').hidden")
-    words = own.get("document.querySelector('#popup').textContent")
+def test_a_card_tells_its_needs_over_its_pictures_and_covers_no_other(window: Window) -> None:
+    card = window.box(f"{OWN} .node .shots > *")
+    window.point(card["x"] + 5, card["y"] + 5)
+    window.wait_for("!document.querySelector('#popup').hidden")
+    words = window.get("document.querySelector('#popup').textContent")
     assert "nothing is known to come before it" in words or "after" in words
     assert " at 0:" in words
-    tip, *nodes = own.get(
+    tip, *nodes = window.get(
         f"[document.querySelector('#popup'), ...document.querySelectorAll('{OWN} .node')]"
         ".map((one) => one.getBoundingClientRect().toJSON())"
     )
@@ -108,18 +108,18 @@ def test_a_card_tells_its_needs_over_its_pictures_and_covers_no_other(own: Windo
         assert apart or node["bottom"] <= tip["top"] or node["top"] >= tip["bottom"]
 
 
-def test_on_a_phone_the_picture_is_on_the_first_screen_and_nothing_scrolls_sideways(own: Window) -> None:
-    own.resize(390, 844, mobile=True)
-    own.frames()
-    assert own.get(f"document.querySelector('{OWN} .sentences').getBoundingClientRect().bottom") < 500
-    assert own.get(f"document.querySelector('{OWN} .node').getBoundingClientRect().bottom") < 844
-    assert own.get(f"document.querySelector('{OWN} .steptable').scrollWidth") <= 370
-    assert own.get("document.documentElement.scrollWidth <= window.innerWidth")
+def test_on_a_phone_the_picture_is_on_the_first_screen_and_nothing_scrolls_sideways(window: Window) -> None:
+    window.resize(390, 844, mobile=True)
+    window.frames()
+    assert window.get(f"document.querySelector('{OWN} .sentences').getBoundingClientRect().bottom") < 500
+    assert window.get(f"document.querySelector('{OWN} .node').getBoundingClientRect().bottom") < 844
+    assert window.get(f"document.querySelector('{OWN} .steptable').scrollWidth") <= 370
+    assert window.get("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def test_trivial_results_are_offered_under_scores_alone(own: Window, tea: Task) -> None:
+def test_trivial_results_are_offered_under_scores_alone(window: Window, tea: Task) -> None:
     kinds = [run["kind"] for run in embedded_data(tea.page())["runs"]]  # type: ignore[attr-defined]
     assert kinds.count("trivial") == 2
-    assert own.get("[...byId('run').options].length") == len(kinds) - 2
-    own.click_on("#tab-scores")
-    assert "none / random" in own.get("byId('score-table').textContent")
+    assert window.get("[...byId('run').options].length") == len(kinds) - 2
+    window.click_on("#tab-scores")
+    assert "none / random" in window.get("byId('score-table').textContent")

@@ -51,10 +51,10 @@ def test_cut_at_their_number_the_planted_steps_are_found() -> None:
     tree = json.loads(json.dumps(tree_of(videos, 0)))
     assert sum(leaf["share"] for leaf in tree["leaves"]) == pytest.approx(1, abs=1e-3)
     assert len(tree["merges"]) == len(tree["leaves"]) - 1
-    found = cut_segments(tree, 4)
+    actual = cut_segments(tree, 4)
     steps = []
     for video, one in videos.items():
-        own = found[found["video"] == video]
+        own = actual[actual["video"] == video]
         assert own["end_s"].iloc[-1] == 24.1
         steps.append(predicted_labels(own["start_s"], own["end_s"], own["key_step"], one.time_s))
     assert adjusted_rand_score(np.concatenate(labels), np.concatenate(steps)) > 0.95
@@ -72,19 +72,19 @@ NUMBER = "e.textContent.charCodeAt(0) - 64"
 @pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
-    made: Task, page: Path, browser: Browser, tmp_path: Path, width: int
+    page_task: Task, page: Path, browser: Browser, tmp_path: Path, width: int
 ) -> None:
     window = browser.window(width)
     window.open(page)
     tab(window, "tree")
-    own = json.loads(made.tree.at(paths.VIEW, made.runs[0]).read_text(encoding="utf-8"))["tree"]
+    own = json.loads(page_task.tree.at(paths.VIEW, page_task.runs[0]).read_text(encoding="utf-8"))["tree"]
     n = len(own["leaves"])
     assert n > 4
     for K in range(1, n + 1):
         window.run(f"byId('cut').value = '{K}'; byId('cut').dispatchEvent(new Event('input'))")
         assert window.get("byId('cut-at').textContent") == str(K)
         expected = cut_segments(own, K)
-        for at, row in enumerate(pd.read_csv(made.tree.at(paths.MANIFEST), keep_default_na=False)["video"]):
+        for at, row in enumerate(pd.read_csv(page_task.tree.at(paths.MANIFEST), keep_default_na=False)["video"]):
             bar = f'#cut-bars .bar[data-video="{at}"] .seg'
             shown = window.get(f"[...document.querySelectorAll('{bar}')].map((e) => {NUMBER})")
             assert shown == expected[expected["video"] == row]["key_step"].tolist()
@@ -116,12 +116,12 @@ def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
     assert whole[1] == whole[2] != "100 %"
     assert "One fewer joins" in words
     window.run("byId('cut').value = '3'; byId('cut').dispatchEvent(new Event('input'))")
-    found = read_segments(window.download("#cut-download", tmp_path))
-    pd.testing.assert_frame_equal(found[list(SEGMENT_COLUMNS)], cut_segments(own, 3), check_dtype=False)
+    segments = read_segments(window.download("#cut-download", tmp_path))
+    pd.testing.assert_frame_equal(segments[list(SEGMENT_COLUMNS)], cut_segments(own, 3), check_dtype=False)
     assert window.get("document.documentElement.scrollWidth <= window.innerWidth")
     assert window.errors == []
-    # The first seed of a method alone has a tree; a trivial result is no key steps to look at. Their tabs are hidden.
-    for run, hidden in ((1, ["tree"]), (len(made.runs) - 1, ["procedure", "steps", "tree"])):
+    # Only the first seed of a method has a tree, and trivial results have no key steps to show; their tabs are hidden.
+    for run, hidden in ((1, ["tree"]), (len(page_task.runs) - 1, ["procedure", "steps", "tree"])):
         window.run(f"chooseRun({run})")
         tabs = window.get(
             "[...document.querySelectorAll('[role=tab]:not(.of-window)')].map((tab) => [tab.id, tab.hidden])"

@@ -1,4 +1,4 @@
-"""Printed forms of a table: what is under which protocol, which value is marked, and what the notes say."""
+"""Printed forms of a table: values by protocol, marks, and notes."""
 
 from __future__ import annotations
 
@@ -152,7 +152,8 @@ def collapsed_scores(folder, n_collapsed):
     [
         (0, "**60.0 ± 0.0**", "50.0 ± 0.0"),
         (1, "**60.0 ± 0.0 (1/4 X)**", "50.0 ± 0.0"),
-        # From half on the cell is an X as in the papers, its value beside it, and another one is the best.
+        # If half of the runs or more collapsed, the cell is an X as in the papers, with its value, and another one is
+        # the best.
         (2, "X (60.0 ± 0.0)", "**50.0 ± 0.0**"),
         (4, "X (60.0 ± 0.0)", "**50.0 ± 0.0**"),
     ],

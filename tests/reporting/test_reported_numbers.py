@@ -71,7 +71,7 @@ def fabricated(table: Table, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
     """Every table of scores from made-up scores, written and read back."""
     folder = tmp_path_factory.mktemp("tables")
     frames = {}
@@ -96,8 +96,8 @@ def cell_of(name: str, line: dict[str, str]) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("name", SCORE_FILES)
-def test_every_number_is_in_its_cell_and_every_cell_has_its_number(made: dict[str, pd.DataFrame], name: str) -> None:
-    frame = made[name]
+def test_every_number_is_in_its_cell_and_every_cell_has_its_number(tables: dict[str, pd.DataFrame], name: str) -> None:
+    frame = tables[name]
     rows = frame[frame["kind"] == "reported"].set_index("method")
     assert rows.index.is_unique
     # Rows of other papers may stand beside those of this one.
@@ -109,16 +109,16 @@ def test_every_number_is_in_its_cell_and_every_cell_has_its_number(made: dict[st
     cells = [cell_of(name, line) for line in lines]
     assert len(set(cells)) == len(cells)
     for line, (row, column) in zip(lines, cells, strict=True):
-        found = rows.loc[row, column]
+        actual = rows.loc[row, column]
         if line["value"]:
-            assert found == pytest.approx(float(line["value"]) / 100, abs=1e-9), (row, column)
+            assert actual == pytest.approx(float(line["value"]) / 100, abs=1e-9), (row, column)
             left.remove((row, column))
         else:
-            assert pd.isna(found), (row, column)
+            assert pd.isna(actual), (row, column)
             collapsed = rows.loc[row, f"{column.rpartition('_')[0]}_degenerate"]
             assert (collapsed == 1) == line["note"].startswith("degenerate"), (row, column)
     assert not left
-    # No deviation and no run is claimed for them, and each tells its protocol or that nobody knows it.
+    # They have no deviation and no number of runs; each has its protocol, or is marked as of unknown protocol.
     assert rows[[column for column in frame if column.endswith(("_sd", "_runs"))]].isna().all(axis=None)
     assert set(rows["protocol"]) <= {"micro_video", "macro_video", "macro_task", "unknown"}
     assert rows["note"].str.contains("not comparable with rows of another|comparable with no measured row").all()
@@ -131,8 +131,8 @@ def test_all_files_and_their_numbers_were_walked() -> None:
     assert sum(counted.values()) == 120 + 84 + 24 + 48 + 20 + 32 + 24 + 24 + 14 + 10 + 24 + 36 + 3
 
 
-def test_no_other_table_shows_reported_scores(made: dict[str, pd.DataFrame]) -> None:
-    with_reported = {name for name, frame in made.items() if (frame["kind"] == "reported").any()}
+def test_no_other_table_shows_reported_scores(tables: dict[str, pd.DataFrame]) -> None:
+    with_reported = {name for name, frame in tables.items() if (frame["kind"] == "reported").any()}
     assert with_reported == set(SCORE_FILES)
 
 
@@ -152,7 +152,7 @@ def test_hyperparameters_one_by_one(tmp_path: Path) -> None:
     table.write(Study.of({"seeds": [0, 7]}), tmp_path / "hyperparameters.csv")
     frame = pd.read_csv(tmp_path / "hyperparameters.csv", dtype=str, keep_default_na=False).set_index("parameter")
     printed = pd.read_csv(REPORTED / "hyperparameters.csv", dtype=str, keep_default_na=False)
-    # What a row is called in the paper, by what it is called here.
+    # The paper's names of rows, by ours.
     names = pd.read_csv(table.parameters, dtype=str, keep_default_na=False).set_index("parameter")["reported"]
     beside = {names[row]: (value, source) for row, value, source in
               zip(frame.index, frame["reported"], frame["source"], strict=True) if value}  # fmt: skip
@@ -160,7 +160,7 @@ def test_hyperparameters_one_by_one(tmp_path: Path) -> None:
         name: (value, source)
         for name, value, source in zip(printed["name"], printed["value"], printed["source"], strict=True)
     }
-    # Resolved from the configuration; what cannot be set stands in the file of parameters.
+    # Values are resolved from the configuration; those that are no settings are in the file of parameters.
     ours = {"K": "7", "alpha": "0.3", "seeds": "0, 7", "outer": "100", "inner": "", "log_floor": "1e-11"}
     assert {row: frame.loc[row, "rgwot"] for row in ours} == ours
     assert list(frame.loc[["outer", "inner"], "rgwot-parity"]) == ["25", "1"]

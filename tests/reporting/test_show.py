@@ -60,9 +60,11 @@ def test_a_folder_of_key_steps_is_read(tmp_path):
     procedure = learn(videos)
     folder = tmp_path / "results/keysteps/raw/kmeans/d/t/seed0"
     folder.mkdir(parents=True)
-    rows = [(one.video, "task", event.start_s, event.end_s, event.key_step) for one in videos for event in one.events]
+    rows = [
+        (video.video, "task", event.start_s, event.end_s, event.key_step) for video in videos for event in video.events
+    ]
     # The background at the end makes each video as long as it is.
-    rows += [(one.video, "task", one.events[-1].end_s, one.duration_s, 0) for one in videos]
+    rows += [(video.video, "task", video.events[-1].end_s, video.duration_s, 0) for video in videos]
     write_csv(pd.DataFrame(rows, columns=list(SEGMENT_COLUMNS)), folder / "segments.csv")
     for where, head in ((folder, ["Found by raw/kmeans/seed0."]), (tmp_path, [])):
         (folder / "segments.csv").rename(where / "segments.csv")
@@ -73,8 +75,10 @@ def test_a_folder_of_key_steps_is_read(tmp_path):
 def result(folder, videos):
     """Write a result of whole videos into a folder of key steps."""
     folder.mkdir(parents=True)
-    rows = [(one.video, "task", event.start_s, event.end_s, event.key_step) for one in videos for event in one.events]
-    rows += [(one.video, "task", one.events[-1].end_s, one.duration_s, 0) for one in videos]
+    rows = [
+        (video.video, "task", event.start_s, event.end_s, event.key_step) for video in videos for event in video.events
+    ]
+    rows += [(video.video, "task", video.events[-1].end_s, video.duration_s, 0) for video in videos]
     write_csv(pd.DataFrame(rows, columns=list(SEGMENT_COLUMNS)), folder / "segments.csv")
     procedure = learn(videos)
     write_procedure(folder, procedure, deviations(procedure, videos))
@@ -103,7 +107,7 @@ def test_a_file_of_a_result_stands_for_its_folder_and_nothing_for_the_one_shown_
     assert result_folder(runs[0] / "order.csv") == runs[0] / "order.csv"
     assert result_folder(runs[0] / "segments.csv") == runs[0]
     assert result_folder(tmp_path) == tmp_path
-    with pytest.raises(RgwotError, match="no page, so no result to take; .* rgwot run first"):
+    with pytest.raises(RgwotError, match="no page that names a result; .* rgwot run first"):
         result_folder(results=tmp_path)
     for task in ("t", "u"):
         (tmp_path / "report/d").mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Files of tables and figures: what those of the package hold, and what is said of a mistake in one."""
+"""Files of tables and figures: the content of those in the package, and errors for mistakes."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_a_file_of_the_same_name_replaces_that_of_the_package(tmp_path):
     text = (TABLES_FOLDER / "rows.py").read_text(encoding="utf-8")
     folder = written(tmp_path, text.replace("Constant baseline", "One label"), "rows")
     assert targets.load_targets(folder).table("egoprocel").row("one_label").label == "One label"
-    # It leaves nothing behind.
+    # Loading it does not change the tables of the package.
     assert targets.load_targets().table("egoprocel") == TABLES["egoprocel"]
 
 

@@ -29,8 +29,8 @@ def frame(tmp_path_factory):
 
 
 def cell(frame, method, column, *key):
-    wanted = [method, *(key or ("macro_task", "with", "exact"))]
-    found = frame[(frame[["method", "protocol", "background", "label_rule"]] == wanted).all(axis=1)]
+    columns = [method, *(key or ("macro_task", "with", "exact"))]
+    found = frame[(frame[["method", "protocol", "background", "label_rule"]] == columns).all(axis=1)]
     assert len(found) == 1
     return found[column].iloc[0]
 
@@ -51,7 +51,7 @@ def test_tasks_are_averaged_within_a_seed_and_seeds_are_summarised(frame):
     assert cell(frame, "ours", "one_iou") == pytest.approx(0.175)
     assert cell(frame, "ours", "two_f1") == pytest.approx(0.52)
     assert cell(frame, "ours", "two_f1_sd") == pytest.approx(statistics.stdev([0.50, 0.51, 0.55]))
-    # Two equal seeds deviate by nothing; one seed has no deviation.
+    # Two equal seeds have the deviation 0; a single seed has none.
     assert cell(frame, "plain", "one_f1_sd") == 0.0
     assert pd.isna(cell(frame, "flat", "one_f1_sd"))
     assert cell(frame, "flat", "two_f1") == pytest.approx(0.9)
@@ -101,7 +101,7 @@ def test_missing_tasks_of_a_dataset_are_noted(table, tmp_path):
 def test_a_row_by_itself_is_that_of_the_table_and_reading_it_back_loses_nothing(table, frame, tmp_path):
     paths = all_scores(tmp_path)
     for row in table.rows:
-        own = [one for one in paths if one.name.startswith(f"{row.method}-{row.decoder}")]
+        own = [path for path in paths if path.name.startswith(f"{row.method}-{row.decoder}")]
         made = write_table(table, own, tmp_path / "rows" / f"{row.id}.csv", row.id)
         expected = frame[frame["method"] == row.id].reset_index(drop=True)
         pd.testing.assert_frame_equal(made, expected)
@@ -256,9 +256,9 @@ def test_hieros_f1_of_a_dataset_is_that_of_the_mean_precision_and_recall(table, 
     for path in paths:
         path.write_text(path.read_text().replace(",micro_video,", ",hiero,"))
     rows = measured_rows(table, table.row("flat"), read_scores(paths))
-    found = {row["protocol"]: row["one_f1"] for row in rows if row["background"] == "with"}
-    assert found["hiero"] == pytest.approx(2 * 0.3 * 0.6 / 0.9)
-    assert found["macro_video"] == 0.5
+    actual = {row["protocol"]: row["one_f1"] for row in rows if row["background"] == "with"}
+    assert actual["hiero"] == pytest.approx(2 * 0.3 * 0.6 / 0.9)
+    assert actual["macro_video"] == 0.5
 
 
 def test_a_mean_over_the_datasets_is_taken_within_a_seed_and_beside_what_is_reported(tmp_path):

@@ -1,4 +1,4 @@
-"""Which device a job takes, on made-up GPUs."""
+"""Which device a job takes, on simulated GPUs."""
 
 import json
 
@@ -35,12 +35,12 @@ def pretend(monkeypatch, count, variable):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "count", "place"),
+    ("requested", "count", "place"),
     [("auto", 1, "cuda:0"), ("cuda", 2, "cuda:0"), ("auto", 0, "cpu"), ("cpu", 2, "cpu")],
 )
-def test_the_first_visible_gpu_is_taken_where_one_is_wanted(monkeypatch, wanted, count, place):
+def test_the_first_visible_gpu_is_taken_where_one_is_wanted(monkeypatch, requested, count, place):
     pretend(monkeypatch, count, None)
-    assert device.resolve_device(wanted) == torch.device(place)
+    assert device.resolve_device(requested) == torch.device(place)
     if count == 0:
         with pytest.raises(RgwotError, match="no usable GPU"):
             device.resolve_device("cuda")
@@ -60,7 +60,7 @@ def test_a_record_says_what_the_job_used(monkeypatch, tmp_path):
     assert recorded() == "cpu"
     device.resolve_device("auto")
     assert recorded() == "GPU 0"
-    # Of the job, not of the one before it in the same process.
+    # The record is of this job, not of the one before it in the same process.
     assert recorded() == "cpu"
     device.resolve_device("cpu")
     assert recorded() == "cpu"

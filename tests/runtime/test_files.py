@@ -1,4 +1,4 @@
-"""Files are whole or not there, and what killed writers left behind goes a day later."""
+"""Files are complete or missing, and leftovers of killed writers are removed a day later."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_what_cannot_be_written_is_told_with_its_name_and_not_the_temporary_one(
             replacing(tmp_path / "a.csv") as own,
         ):
             raise OSError(number, os.strerror(number), str(own))
-        # What is read meanwhile is another matter.
+        # Errors about other files are passed on unchanged.
         with pytest.raises(OSError, match="other"), replacing(tmp_path / "a.csv"):
             raise OSError(number, os.strerror(number), str(tmp_path / "other"))
 

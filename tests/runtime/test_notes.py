@@ -1,4 +1,4 @@
-"""Notes on the progress of jobs: written where a run looks, and never in the way of a job."""
+"""Notes on the progress of jobs: written where a run reads them, and never a reason for a job to fail."""
 
 from __future__ import annotations
 

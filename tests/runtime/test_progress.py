@@ -1,4 +1,4 @@
-"""How far a loop is: plain lines in a log, a bar on a terminal."""
+"""Progress of a loop: plain lines in a log, a bar on a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOG = logging.getLogger("loop")
 
 
 class Clock:
-    """Seconds that pass when they are told to."""
+    """A clock that a test advances."""
 
     def __init__(self) -> None:
         self.now = 100.0

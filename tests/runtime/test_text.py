@@ -28,7 +28,7 @@ def test_other_signs_look_equal(one: str, other: str) -> None:
 
 def test_different_names_do_not_look_equal() -> None:
     assert look_alike(["-1", "+1", "1", "step 1", "step 11", "step 1 1", "a", "b", "...", "?", "あ", "い"]) == []
-    # One key step each, because nothing is seen of the difference.
+    # Each is one key step, because the difference is invisible.
     assert len({plain_name(name) for name in ("wash", "wash\u3164", "wash\u2060", "wash\u00ad", "wash\u2800")}) == 1
 
 

@@ -26,10 +26,10 @@ def study(tmp_path: Path) -> Study:
 
 
 def test_parameters_are_what_wildcards_name(study: Study) -> None:
-    told = answer(
+    values = answer(
         study, {**IDS, "seed": "3", "column": "who"}, lambda task, seed, column, row="all": (task, seed, column, row)
     )
-    assert told == (Task(study, "mine", "tea"), 3, "who", "all")
+    assert values == (Task(study, "mine", "tea"), 3, "who", "all")
     run = {"method": "raw", "decoder": "kmeans", "seed": "1"}
     assert answer(study, {**IDS, **run}, lambda task, run: f"{task} {run}") == "mine/tea raw/kmeans/seed1"
     assert answer(study, {**IDS, "part": "0"}, lambda chosen: list(chosen)) == ["a", "b", "c"]

@@ -1,4 +1,4 @@
-"""`rgwot doctor` tells everything that is wrong, whatever else is wrong, and nothing of what is sound."""
+"""`rgwot doctor` reports every fault, whatever the other faults, and nothing about valid files."""
 
 from __future__ import annotations
 
@@ -70,15 +70,15 @@ def save(path: Path, values: Any, **more: Any) -> None:
 
 def compare(report: Report, expected: list[str]) -> None:
     """Compare all findings with lines like ``error step tea/a.csv:3: REGULAR EXPRESSION``."""
-    found = [
+    actual = [
         (f"{one.severity} {one.rule} {one.file or '-'}{f':{one.line}' if one.line else ''}", one.message)
         for one in report.findings
     ]
-    left = list(found)
+    left = list(actual)
     for line in expected:
         head, _, text = line.partition(": ")
         match = next((one for one in left if one[0] == head and re.search(text, one[1])), None)
-        assert match is not None, (line, found)
+        assert match is not None, (line, actual)
         left.remove(match)
     assert not left
 
@@ -93,13 +93,13 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tea(tmp_path: Path, clip: Path) -> Path:
     """Return a folder of two sound videos of one task."""
     for name in ("one", "two"):
-        # A box that players skip: no two videos have the same content.
+        # A box that players skip makes the content of every video different.
         put(tmp_path / "root" / "tea" / f"{name}.mp4", clip.read_bytes() + b"\0\0\0\x0bfree" + name.encode())
         put(tmp_path / "root" / "tea" / f"{name}.csv", ROWS)
     return tmp_path / "root"
 
 
-# One thing wrong with two sound videos, and everything that is told of it.
+# One fault in a folder of two valid videos, and all findings about it.
 
 
 @dataclass
@@ -137,7 +137,7 @@ def copies(root: Path) -> None:
         put(root / path, (root / "tea/two.mp4").read_bytes())
 
 
-def grouped(table: str, told: list[str], group: str = "group") -> Case:
+def grouped(table: str, messages: list[str], group: str = "group") -> Case:
     names = {
         f"tea/{old}.{kind}": f"tea/{new}.{kind}"
         for old, new in zip(("one", "two"), "01", strict=True)
@@ -148,11 +148,13 @@ def grouped(table: str, told: list[str], group: str = "group") -> Case:
         renamed(names, root)
         (root / "tea/videos.csv").write_text(table)
 
-    return Case(told, change, {"group": group})
+    return Case(messages, change, {"group": group})
 
 
-def weights(backbone: str, name: str, told: str) -> Case:
-    return Case([f"error machine -: {told}"], entry={"settings": {"features": {"backbone": backbone, "weights": name}}})
+def weights(backbone: str, name: str, message: str) -> Case:
+    return Case(
+        [f"error machine -: {message}"], entry={"settings": {"features": {"backbone": backbone, "weights": name}}}
+    )
 
 
 LONELY = "note pairing -: 1 videos without annotation, taught by the annotated ones .* not scored, such as tea/"
@@ -374,7 +376,7 @@ OF_FEATURES: dict[str, tuple[Callable[[Path], object], dict[str, Any], list[str]
                 {"monday": 40, "tuesday": 10, "friday": 10, "r2": 11, "r3": 2},
                 [FAR.format("long", "monday"), FAR.format("short", "r3")],
             ),
-            # Whole takes, and lengths as they come.
+            # Whole takes of different lengths.
             ({"r0a": 10, "r0b": 9, "r1": 10, "r2": 11, "r3": 9}, []),
             ({"r0a": 5, "r0b": 9, "r1a": 10, "r1b": 5, "r3a": 7, "r3b": 6}, []),
             ({"a": 6, "b": 8, "c": 10, "d": 13, "e": 16, "f": 20}, []),
@@ -392,12 +394,12 @@ def features(tmp_path: Path) -> Path:
     return root
 
 
-@pytest.mark.parametrize(("change", "imported", "told"), OF_FEATURES.values(), ids=OF_FEATURES)
+@pytest.mark.parametrize(("change", "imported", "messages"), OF_FEATURES.values(), ids=OF_FEATURES)
 def test_everything_that_is_wrong_with_features_is_told(
-    features: Path, change: Callable[[Path], object], imported: dict[str, Any], told: list[str]
+    features: Path, change: Callable[[Path], object], imported: dict[str, Any], messages: list[str]
 ) -> None:
     change(features)
-    compare(examine({**content(mine=alone(features, **imported)), "decode": {"K": 3}}, "mine"), told)
+    compare(examine({**content(mine=alone(features, **imported)), "decode": {"K": 3}}, "mine"), messages)
 
 
 def test_features_without_videos_are_in_order(features: Path) -> None:
@@ -424,7 +426,7 @@ def test_files_of_people_from_the_future_are_told(
         os.utime(path, (time.time() + 9 * 3600,) * 2)
         compare(examine(own, "mine"), [groups, f"error date {name}: was changed in the future .*; run: touch"])
         os.utime(path)
-    # The run says the same before it makes anything.
+    # A run fails with the same message before it makes anything.
     os.utime(table, (time.time() + 9 * 3600,) * 2)
     with pytest.raises(RgwotError, match=r"videos.csv: was changed in the future .*; run: touch"):
         groups_file(Task(Study(load_config(own, "config.yaml")), "mine", "tea"), "group")
@@ -442,12 +444,12 @@ def test_features_beside_videos_are_compared_with_them(tea: Path, features: Path
 
 
 def test_a_root_without_a_task_says_what_it_looks_like(tea: Path, features: Path) -> None:
-    for own, wanted in (
+    for own, expected in (
         (entry(tea / "tea"), "this looks like the folder of one task, tea"),
         (entry(features), "this looks like features only"),
         (alone(tea), "this looks like videos only"),
     ):
-        compare(examine(content(mine=own), "mine", quick=True), [f"error task -: {wanted}"])
+        compare(examine(content(mine=own), "mine", quick=True), [f"error task -: {expected}"])
 
 
 # Videos.
@@ -492,8 +494,8 @@ def check_outcomes(report: Report, kind: str, file_of: Callable[[str], str]) -> 
     """Compare the findings with the expected outcome of every fixture: nothing hides anything else."""
     for case in cases(kind):
         file = file_of(Path(case["path"]).stem)
-        errors = [one for one in report.findings if one.file == file and one.severity == "error"]
-        warnings = [one for one in report.findings if one.file == file and one.severity == "warning"]
+        errors = [finding for finding in report.findings if finding.file == file and finding.severity == "error"]
+        warnings = [finding for finding in report.findings if finding.file == file and finding.severity == "warning"]
         assert bool(errors) == (case["outcome"] == "error"), (file, errors)
         if case["outcome"] != "error":
             assert bool(warnings) == (case["outcome"] in ("ok_warn", "skip")), (file, warnings)
@@ -534,7 +536,7 @@ def test_every_malformed_file_of_crosstask(tmp_path: Path) -> None:
         put(tmp_path / "crosstask_release" / "annotations" / f"990001_{name}.csv", data)
     report = examine(content(mine=entry(tmp_path, "crosstask")), "mine", quick=True)
     check_outcomes(report, "ct", lambda name: f"crosstask_release/annotations/990001_{name}.csv")
-    (overlap,) = [one for one in report.findings if one.rule == "overlap"]
+    (overlap,) = [finding for finding in report.findings if finding.rule == "overlap"]
     assert (overlap.severity, "segments overlap" in overlap.message) == ("note", True)
 
 
@@ -564,11 +566,11 @@ def test_procel_faults_name_the_video(tmp_path: Path) -> None:
             put(tmp_path / task / f"{line.split(chr(9))[1]}.mp4", b"\x00")
     findings = examine(content(mine=entry(tmp_path, "procel")), "mine", quick=True).findings
     # A file shared by the videos of a task complains once.
-    assert sorted((one.task, one.rule) for one in findings if one.severity == "error") == [
+    assert sorted((finding.task, finding.rule) for finding in findings if finding.severity == "error") == [
         ("end_before_start", "time_order"), ("not_a_mat", "release"), ("one_row_too_many", "release"),
     ]  # fmt: skip
-    assert len([one for one in findings if (one.task, one.rule) == ("no_steps", "no_rows")]) == 1
-    assert all(one.where.startswith("video ") for one in findings if one.rule == "time_order")
+    assert len([finding for finding in findings if (finding.task, finding.rule) == ("no_steps", "no_rows")]) == 1
+    assert all(finding.where.startswith("video ") for finding in findings if finding.rule == "time_order")
 
 
 def test_registered_counts_and_steps(tmp_path: Path, clip: Path) -> None:
@@ -591,7 +593,7 @@ def test_a_registered_task_without_videos(tmp_path: Path, clip: Path) -> None:
     config = content(cmu_mmac=entry(tmp_path, "egoprocel"))
     report = examine(config, "cmu_mmac", quick=True)
     assert [video.task for video in report.videos].count("Eggs") == 2
-    missing = {one.task for one in report.findings if one.severity == "error"}
+    missing = {finding.task for finding in report.findings if finding.severity == "error"}
     assert missing == {"Brownie", "Sandwich", "Salad", "Pizza"}
     assert examine(config, "cmu_mmac", ["eggs"], quick=True).exit_code() == 0
 
@@ -621,7 +623,7 @@ def test_weights_that_the_first_extraction_downloads_are_noted(
     assert not examine(default, "mine", quick=True).findings
 
 
-# As it is called: exit codes, the report for people and the one for programs.
+# The command: exit codes, the report for people and the one for programs.
 
 
 def test_a_sound_dataset_is_clean(tea: Path, tmp_path: Path) -> None:
@@ -671,7 +673,7 @@ def test_hostile_names_are_escaped_on_one_line(tea: Path, tmp_path: Path, clip: 
     code, out, _ = run(tmp_path, "mine", "--quick", "--json", "-", mine=entry(tea))
     names = {one["file"] for one in json.loads(out)["findings"] if one["rule"] == "name"}
     assert names == {"tea/evil\n\x1b[31m.mp4", "tea/caf\udce9.mp4"}
-    # The rest of the task is examined as if they were not there.
+    # The rest of the task is examined without them.
     assert json.loads(out)["tasks"][0]["annotated"] == 2
 
 

@@ -1,4 +1,4 @@
-"""What jobs are given."""
+"""Settings that jobs get."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_device_extensions_and_limits_are_told_apart_from_settings() -> None:
 
 
 def test_annotated_steps_of_a_task_nobody_registered_are_counted(tmp_path: Path) -> None:
-    """Those of all its videos that last; the numbers may have holes, as they may in the manifest."""
+    """The key steps of all its videos with a length; numbers may have gaps, as in the manifest."""
     for name, rows in (
         ("one", "0,1,2 pour\n1,2,9 stir\n"),
         ("two", "0,1,4 drink\n1,2,9 stir\n2,2,5 never\n"),

@@ -31,7 +31,7 @@ FILES = {
     **dict.fromkeys(("m4.rm", "m5.mp4.part", "m6.zip", "m0.srt", "codes.xlsx", "m1.json", "m7", "m8.amv"), "x"),
     **dict.fromkeys(("README.md", "cover.jpg", "m0.psfx", "m0.eaf~", "Thumbs.db", "m0.wav"), "x"),
 }
-#: What is told: severity, file (or none), rule and a part of the message.
+#: Expected findings: severity, file (or none), rule and a part of the message.
 TOLD = [
     ("warning", "copy.mp4", "copy", "has the same content as"),
     ("note", "", "kind", "8 files of kinds that are not read"),
@@ -91,7 +91,7 @@ def test_every_kind_of_fault_is_named_once(tmp_path: Path) -> None:
     assert time.process_time() - began < 20
     left = [(one.severity, (one.file or "").removeprefix("tea/"), one.rule, one.message) for one in report.findings]
     for severity, file, rule, message in TOLD:
-        # Of a file and its copy, either may come first.
+        # Either the file or its copy may come first.
         names = {file, "m1.mp4"} if rule == "copy" else {file}
         match = [one for one in left if one[0] == severity and one[1] in names and one[2] == rule and message in one[3]]
         assert len(match) == 1, (file, rule, match)

@@ -43,8 +43,8 @@ def test_a_mistake_is_not_tried_again_and_an_error_of_the_system_is(tmp_path: Pa
         log.unlink()
         assert attempted(log, 2, error) is again
         assert log.read_text().splitlines()[-1] == said
-    # A new run begins with the first attempt, whatever was said before.
+    # A new run begins with the first attempt, whatever an earlier one reported.
     assert attempted(tmp_path / "a.log", 1, RgwotError("b"))
     assert attempted(tmp_path / "a.log", 1, RgwotError("b"))
-    # Memory or nodes that are lost leave nothing.
+    # Jobs that lose their memory or node leave no message.
     assert attempted(tmp_path / "other.log", 2, RgwotError("b"))

@@ -1,4 +1,4 @@
-"""Annotations in another unit than seconds, or with another rate, are told with the unit or rate that fits."""
+"""Annotations in another unit or with another rate are reported with the unit or rate that fits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ def study(root: Path, units: dict[str, float], until: float = 600) -> list[str]:
         (root / f"tea/{name}.csv").write_text("\n".join(["start_s,end_s,label", *rows]), encoding="utf-8")
     entry: dict[str, Any] = {"layout": "features", "root": str(root), "imported": {"axes": "TC", "fps": 1}}
     report = examine({"datasets": {"own": entry}}, "own")
-    return [f"{one.rule}: {one.message}" for one in report.findings if one.severity == "warning" and one.rule == "unit"]
+    return [
+        f"{finding.rule}: {finding.message}"
+        for finding in report.findings
+        if finding.severity == "warning" and finding.rule == "unit"
+    ]
 
 
 def test_some_in_minutes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -54,7 +58,7 @@ def test_all_in_another_unit(tmp_path: Path, unit: float, name: str) -> None:
 def test_what_is_coded_in_part_is_told_only_beside_whole_ones() -> None:
     spans = {"a": (100.0, 600.0), "b": (590.0, 600.0)}
     assert "coded in part?" in ends_early(spans)["a"]
-    # Where most are coded in part, or alone, it is meant so.
+    # If most videos are annotated in part, or there is only one, this is intended.
     assert ends_early({**spans, "c": (120.0, 600.0)}) == {}
     assert ends_early({"a": (100.0, 600.0)}) == {}
     # A video that is meant to be labelled in part.
@@ -69,13 +73,13 @@ def test_half_of_the_video_is_told() -> None:
     }
     halves = dict.fromkeys("abc", (297.0, 600.0))
     assert [told.startswith(line) for told in ends_early(halves).values()] == [True] * 3
-    # Two may be so by chance, and more of them than whole ones may be meant so.
+    # Two may be incomplete by chance, and a majority of incomplete ones may be intended.
     assert ends_early({"a": (297.0, 600.0), "b": (297.0, 600.0)}) == {}
     assert ends_early({**halves, "d": (590.0, 600.0)}) == {}
 
 
 @pytest.mark.parametrize(
-    ("lines", "fps", "told"),
+    ("lines", "fps", "message"),
     [
         (100, "10", ""),
         (97, "10", ""),
@@ -83,11 +87,11 @@ def test_half_of_the_video_is_told() -> None:
         (300, "60", "300 lines fit 30 per second"),
     ],
 )  # fmt: skip
-def test_frame_labels_with_another_rate(tmp_path: Path, lines: int, fps: str, told: str) -> None:
+def test_frame_labels_with_another_rate(tmp_path: Path, lines: int, fps: str, message: str) -> None:
     path = tmp_path / "m3.txt"
     path.write_text("boil\n" * (lines // 2) + "background\n" * (lines - lines // 2), encoding="utf-8")
     read = read_annotation(path, ["m3"], Options(labels_fps=fps), VideoInfo(10.0, Fraction(10)))
-    assert [told in line for line in read.warnings] == [True] * bool(told)
+    assert [message in line for line in read.warnings] == [True] * bool(message)
     # Time after the last line is not scored.
     end = float(lines / Fraction(fps))
     assert read.labelled_s == (end if end < 10 else None)

@@ -1,4 +1,4 @@
-"""What every tree is made of: where the files of a synthetic dataset go, what is in them, and how it is spelt."""
+"""Parts of every tree: paths of the files of a synthetic dataset, their content, and its format."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _ORDER = (
 )
 _RELATED = {"900001": ("Fold a Paper Boat", "fold half,press crease"), "900002": ("Polish a Spoon", "rub,rinse,dry")}
 _README = "Synthetic clips laid out like the CrossTask release.\n"
-# As downloaders leave them.
+# File suffixes that download tools leave.
 _CONTAINERS = (".mp4", ".webm", ".mkv")
 _OVERLAP_S = 0.2
 # Every fourth file has rows that overlap and are out of order, as 744 and 49 of the 2750 released ones.

@@ -36,7 +36,7 @@ def test_two_by_two_against_a_grid(alpha: float, seed: int) -> None:
     """A 2 x 2 plan with uniform marginals is one number t: F is tabulated over all of them."""
     rng = np.random.default_rng(seed)
     cost = rng.uniform(0, 2, (2, 2))
-    # Entries next to 0 and next to 0.5 are resolved alike.
+    # The grid is as fine near 0 as near 0.5.
     logit = np.linspace(-16, 16, 200_001)
     t, rest = 0.5 / (1 + np.exp(-logit)), 0.5 / (1 + np.exp(logit))
     plans = np.stack([np.stack([t, rest], -1), np.stack([rest, t], -1)], -2)
@@ -69,7 +69,7 @@ def test_three_by_three_against_many_starts(alpha: float, epsilon: float, seed: 
         plan[2, 2] = block.sum() - 1 / 3
         return float(value(plan)) if plan.min() > 0 else np.inf
 
-    found = []
+    actual = []
     for _ in range(12):
         start = ot.sinkhorn(third, third, rng.uniform(0, 1, (3, 3)), 0.2)[:2, :2].ravel()
         for _ in range(3):
@@ -77,14 +77,14 @@ def test_three_by_three_against_many_starts(alpha: float, epsilon: float, seed: 
                 inside, start, method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-12, "maxfev": 2000}
             )
             start = search.x
-        found.append(search.fun)
+        actual.append(search.fun)
     result = solve(
         torch.from_numpy(cost)[None], alpha=alpha, epsilon=epsilon, r=r, tolerance=1e-10, max_iterations=2000
     )
     assert result.converged.all()
-    assert np.abs(np.array(found) - result.objective.item()).min() < 1e-6
+    assert np.abs(np.array(actual) - result.objective.item()).min() < 1e-6
     if alpha < 0.1:
-        assert min(found) == pytest.approx(result.objective.item(), abs=1e-6)
+        assert min(actual) == pytest.approx(result.objective.item(), abs=1e-6)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.2, 0.5])

@@ -1,4 +1,4 @@
-"""A server of the window in this process, for tests: of a study whose runs are not the workflow's but nothing."""
+"""A server of the window in this process, for tests; runs of the workflow are replaced by functions that do nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Served:
 
     @property
     def address(self) -> str:
-        """What a person opens."""
+        """The address that a person opens."""
         return f"http://127.0.0.1:{self.port}/?token={self.keys.token}"
 
 

@@ -32,10 +32,10 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_chosen_channels_have_their_ranges_and_fine_values() -> None:
-    found = channels("mine", "walk", "one", (3, 7))
-    assert (found["chosen"], found["most"], len(found["names"])) == ([3, 7], MOST, C)
-    np.testing.assert_allclose(found["time_s"], TIMES, atol=5e-4)
-    for number, values, (low, high) in zip((3, 7), found["values"], found["ranges"], strict=True):
+    actual = channels("mine", "walk", "one", (3, 7))
+    assert (actual["chosen"], actual["most"], len(actual["names"])) == ([3, 7], MOST, C)
+    np.testing.assert_allclose(actual["time_s"], TIMES, atol=5e-4)
+    for number, values, (low, high) in zip((3, 7), actual["values"], actual["ranges"], strict=True):
         assert (low, high) == (VALUES[:, number].min(), VALUES[:, number].max())
         assert np.abs(np.array(values) - VALUES[:, number]).max() <= FINEST * (high - low)
 

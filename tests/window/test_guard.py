@@ -1,4 +1,4 @@
-"""Who gets in: the guard in front of the server, asked as a browser, another page or another program would ask."""
+"""Access control of the server: requests as a browser, another page or another program would send them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ask(
     async def send(message: Any) -> None:
         said.append(dict(message))
 
-    # In a thread of its own: a browser of another test may keep an event loop in this one.
+    # In its own thread, because the browser of another test may have an event loop in this one.
     with ThreadPoolExecutor(1) as pool:
         pool.submit(lambda: asyncio.run(guard(scope, receive, send))).result()
     answer = {name.decode(): value.decode() for name, value in said[0]["headers"]}
@@ -185,7 +185,7 @@ def test_a_large_body_is_refused_before_it_is_read() -> None:
     assert ask(guard, "/x", "PUT", b"", **told)[0] == 413
     for length in ("-1", "1e9", "x", "9" * 5000):
         assert ask(guard, "/x", "PUT", b"", **{**told, "content_length": length})[0] == 413
-    # In pieces whose sum was not told.
+    # The body comes in chunks, without a Content-Length.
     assert ask(guard, "/x", "PUT", b"x" * 2**20, chunks=MOST_BYTES // 2**20 + 1, **CHANGE, **known(keys))[0] == 413
     status, _, body = ask(guard, "/x", "PUT", b"x" * 2**20, chunks=MOST_BYTES // 2**20, **CHANGE, **known(keys))
     assert (status, len(body)) == (200, MOST_BYTES)
@@ -193,5 +193,5 @@ def test_a_large_body_is_refused_before_it_is_read() -> None:
 
 def test_the_body_of_a_stranger_is_not_read() -> None:
     guard, _ = guarded()
-    # Without a part to receive, reading would fail.
+    # Without a chunk to receive, reading would fail.
     assert ask(guard, "/x", "PUT", chunks=0, **CHANGE)[0] == 403

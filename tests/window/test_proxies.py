@@ -36,7 +36,7 @@ def test_a_silent_film_stays_silent(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("swapped", [False, True])
 def test_of_several_picture_tracks_the_copy_has_the_one_that_is_read(tmp_path: Path, swapped: bool) -> None:
-    """A browser may show another one, so that such a file is not played as it is."""
+    """A browser may show another track, so such a file is not played directly."""
     other = write_video(tmp_path / "b.mp4", 20, 10, (192, 128), drawn=lambda frame: picture(100 + frame, 192, 128))
     sources = [write_video(tmp_path / "a.mp4", 20, 10), other]
     path = together(tmp_path / "two.mp4", *sources[:: -1 if swapped else 1])

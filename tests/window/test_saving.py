@@ -1,4 +1,4 @@
-"""Files of the window: whole or not there, and never in place of somebody else's."""
+"""Files of the window are complete or missing, and never replace those of other programs."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_full_or_forbidden_disk_is_one_line_and_leaves_what_was(number: int, m
     assert "\n" not in str(error.value)
     assert "tea/monday.csv" in str(error.value)
     assert at().path.read_text() == "before\n"
-    # What the page keeps is sent again, and goes through.
+    # The page sends the unsaved file again, and succeeds.
     saving.save(at(), "after\n", base)
     assert at().path.read_text() == "after\n"
 
@@ -142,7 +142,7 @@ for number in range(int(sys.argv[2]), 10**6):
 
 
 def test_killed_while_it_saves_nothing_that_was_told_is_lost() -> None:
-    """What was told as saved is there, or a later edit, never half of one; and the next server may go on with it."""
+    """A file reported as saved has this edit or a later one, never half of one; and the next server may replace it."""
     last = -1
     for kill in range(4):
         base = Saving().base(at(), 0)

@@ -1,4 +1,4 @@
-"""The server as programs on the same machine meet it: paths, floods, ranges of videos, and what is killed."""
+"""The server as other programs on the machine see it: paths, floods of requests, ranges of videos, and kills."""
 
 from __future__ import annotations
 
@@ -138,11 +138,11 @@ def test_videos_come_in_ranges(served: Served) -> None:
 
 def test_what_a_browser_cannot_play_is_made_playable_with_the_same_clock(served: Served) -> None:
     for _ in range(300):
-        found = json.loads(ask(served, "/api/playable/mine/tea/old")[2])
-        if found["ready"] or found["fault"]:
+        actual = json.loads(ask(served, "/api/playable/mine/tea/old")[2])
+        if actual["ready"] or actual["fault"]:
             break
         time.sleep(0.1)
-    assert found == {"ready": True, "fault": ""}
+    assert actual == {"ready": True, "fault": ""}
     status, headers, body = ask(served, "/video/mine/tea/old")
     assert (status, headers["content-type"]) == (200, "video/mp4")
     import av
@@ -162,7 +162,7 @@ def test_an_annotation_is_saved_where_the_commands_read_it(served: Served) -> No
     status, answer = save(served, "annotation", text, "monday")
     assert status == 200
     assert Path("videos/tea/monday.csv").read_text() == text
-    # What another program changes stays, and another name is offered.
+    # A file that another program changed is kept, and another name is offered.
     Path("videos/tea/monday.csv").write_text("start_s,end_s,label\n0,1,stir\n")
     status, told = save(served, "annotation", text, "monday", answer["base"])
     assert (status, told["apart"]) == (409, "monday.1.csv")
@@ -172,7 +172,7 @@ def test_an_annotation_is_saved_where_the_commands_read_it(served: Served) -> No
     # So does the file of another program.
     status, told = save(served, "annotation", text, "eaf")
     assert (status, told["apart"]) == (409, "eaf.1.eaf")
-    # What the commands could not read is refused in one line.
+    # A file that the commands could not read is refused in one line.
     for wrong in ("start_s,end_s,label\n2,1,pour\n", "start_s,end_s,label\nx,1,pour\n"):
         status, told = save(served, "annotation", wrong, "old")
         assert (status, told["error"].count("\n")) == (400, 0)
@@ -253,7 +253,7 @@ def test_two_hundred_connections_at_once_do_no_lasting_harm(served: Served) -> N
     for connection in opened:
         connection.sendall(request)
     answers = {connection.recv(64).split(b" ")[1] for connection in opened}
-    # Without the cookie they are refused, and most before they are heard.
+    # Without the cookie, requests are refused, most before their body is read.
     assert answers <= {b"403", b"503"}
     for connection in opened:
         connection.close()

@@ -50,7 +50,7 @@ def videos(tmp_path: Path) -> Path:
     return folder
 
 
-# A window of each test's own: a page whose server has ended asks on, and the console tells that it is refused.
+# Every test has its own window, because a page whose server has ended goes on asking and fills the console.
 @pytest.fixture
 def window(running: Chromium) -> Iterator[Window]:
     browser = Browser(running)
@@ -73,7 +73,7 @@ def opened(folder: Path, window: Window) -> Iterator[None]:
         window.wait_for("DATA.runs.some(({given}) => given.length)", 60)
         window.wait_for("!document.querySelector('#newer').hidden", 900)
         window.wait_for("!document.querySelector('#running').textContent", 900)
-        # What the run decided of deviations is there.
+        # The run has written the deviations.
         window.wait_for("!document.querySelector('#procedure').textContent.includes('being checked')", 60)
         assert window.errors == []
     finally:
@@ -88,7 +88,7 @@ def to_labels(window: Window) -> None:
 
 
 def run_first() -> str:
-    """Return what `rgwot run first` says in the current folder."""
+    """Return the output of `rgwot run first` in the current folder."""
     command = [sys.executable, "-m", "rgwot", "run", "first", "--cores", "2"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -107,7 +107,7 @@ def check_written(study: Path, data: Path, tmp_path: Path, monkeypatch: pytest.M
     found = at(SEGMENTS, method=taught.method, decoder=taught.decoder, dataset="mine", task="tea", seed=0)
     assert found.read_bytes() == (tmp_path / "learned" / "segments.csv").read_bytes()
     assert "Nothing to be done" in run_first()
-    # The commands alone, elsewhere, on the same data with the files that people wrote in the window.
+    # Run the commands in another folder, on the same data with the annotations that were made in the window.
     again = tmp_path / "again"
     shutil.copytree(data, again / data.name)
     shutil.copytree(
@@ -212,7 +212,7 @@ def test_three_recordings_of_features_are_annotated_with_few_keys(
 
     with opened(study_of_features, window):
         to_labels(window)
-        # In the place of a player stand channels around the moment.
+        # Channels around the moment replace the player.
         window.wait_for("document.querySelector('#label-stage canvas.channels') !== null")
         window.wait_for("document.querySelectorAll('#label-stage .choices input').length === 8", 30)
         press(" ")

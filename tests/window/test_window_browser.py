@@ -296,7 +296,7 @@ def test_groups_are_saved_in_the_table_of_videos_and_never_over_that_of_others(w
     assert groups == {"first": "novice", "second": 'expert, "old"'}
     assert "novice (1)" in window.get("document.querySelector('#grouping-status').textContent")
     assert window.errors == []
-    # What somebody else wrote meanwhile is not overwritten.
+    # A file that was changed meanwhile is not overwritten.
     table.write_text("video,age,group\nfirst,30,novice\n")
     window.write("novice")
     window.press("Tab")
@@ -358,7 +358,7 @@ def test_names_stay_when_labels_are_learned_again(window: Window, task: Task) ->
     window.write("fill")
     saved(window)
     assert read_names(task.folder / "names" / "mine" / "tea.yaml")["raw/labelled/seed0"].names == {1: "fill"}
-    # The step goes by its new name, and its key gives the same step.
+    # The step has its new name, and its key still gives this step.
     window.click_on("#tab-label")
     assert window.get("document.querySelector('#label-keys .named').textContent") == "fill"
     window.press("Enter")

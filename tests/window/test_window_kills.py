@@ -66,7 +66,7 @@ class Server:
         self.process.wait()
 
     def lose_browser(self) -> None:
-        """Send half of what a browser saves, and no more, as one that is killed."""
+        """Send half of a request to save, as a browser that is killed."""
         head = (
             f"PUT /api/save/mine/tea HTTP/1.1\r\nhost: 127.0.0.1:{self.port}\r\norigin: http://127.0.0.1:{self.port}\r\n"
             f"cookie: {self.cookie}\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n"
@@ -124,7 +124,7 @@ def test_no_saved_label_is_lost_and_the_next_server_goes_on(study: Path) -> None
             assert len(lines) == 11
             assert {line.rpartition(" ")[2] for line in lines[1:]} == {str(told)}
         assert list(annotation.parent.glob("tea_01.*.csv")) == []
-    # What was left over ends by itself, and what it locked is free then.
+    # Processes that survived end by themselves, and their locks are released.
     server.kill()
     server = Server(study)
     try:

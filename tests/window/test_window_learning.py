@@ -1,4 +1,4 @@
-"""What the server learns is what the workflow writes."""
+"""Answers of the server equal results of the workflow."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_without_labels_there_is_no_answer_but_questions_and_numbers(task: TaskF
         three, four = (learner.with_K(study, K) for K in (3, 4))
         assert (three["facts"]["K"], four["facts"]["K"]) == (3, 4)
         assert learner.with_K(study, 3)["facts"]["result"] == three["facts"]["result"]
-        # What is kept are key steps; names that are typed meanwhile are those of the file.
+        # Key steps are cached; names typed meanwhile are read from the file.
         names = Path(names_file(Task(study, "mine", "tea")))
         names.parent.mkdir(parents=True)
         names.write_text(f'raw/meanfield/seed0: {{result: "{three["facts"]["result"]}", names: {{2: stir}}}}\n')
@@ -135,7 +135,7 @@ def test_deviations_are_not_told_as_sure_before_a_run_decided_on_them(task: Task
     told = answer["picture"].count('class="deviation')
     assert answer["picture"].count(", being checked</span>") == told
     assert answer["picture"].count("nothing found yet") + (told > 0) > 0
-    # Files from other labels are no decision.
+    # Files made from other labels do not count.
     by_the_workflow(tmp_path)
     shutil.rmtree(task.tree.keysteps(RUN))
     shutil.copytree(tmp_path / "found", task.tree.keysteps(RUN))

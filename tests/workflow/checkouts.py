@@ -1,4 +1,4 @@
-"""Running the project's own Snakefile from a copy of the checkout, and reading what it says."""
+"""Run the project's Snakefile in a copy of the checkout, and read its output."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Said:
 
     @property
     def mistake(self) -> str:
-        """The one line that tells the user's mistake, checked for being just that."""
+        """The error message, which must be a single line."""
         lines = [line for line in self.text.splitlines() if line.startswith("rgwot: ")]
         assert self.returncode != 0, self.text
         assert len(lines) == 1, self.text
@@ -106,36 +106,36 @@ def _run(
     words: Sequence[str],
     python: str | None,
     folder: str,
-    said: str,
+    message: str,
     environment: Mapping[str, str],
     plans: Sequence[Sequence[str]],
 ) -> None:
-    """Become a run of Snakemake that believes itself to be run by a Python, or another command; write to a file.
+    """Become a run of Snakemake with this Python, or another command, as its executable; write to a file.
 
     With ``plans``, the run reads the workflow once and forks for the targets of every plan.
     """
     os.setsid()
     os.chdir(folder)
     os.environ |= {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", **environment}
-    _write_to(said)
+    _write_to(message)
     if python is None:
         os.execvp(words[0], words)
     sys.executable = python
     from snakemake.cli import main
 
     if plans:
-        _plan_in_forks(plans, said)
+        _plan_in_forks(plans, message)
     sys.argv = ["snakemake", *words]
     main()
 
 
-def _write_to(said: str) -> None:
-    file = os.open(said, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+def _write_to(message: str) -> None:
+    file = os.open(message, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     for stream in (1, 2):
         os.dup2(file, stream)
 
 
-def _plan_in_forks(plans: Sequence[Sequence[str]], said: str) -> None:
+def _plan_in_forks(plans: Sequence[Sequence[str]], message: str) -> None:
     """Let Snakemake, once it has read the workflow, fork for every plan; texts and exit codes go to files."""
     from snakemake.workflow import Workflow
 
@@ -146,11 +146,11 @@ def _plan_in_forks(plans: Sequence[Sequence[str]], said: str) -> None:
         for number, targets in enumerate(plans):
             plan = os.fork()
             if plan == 0:
-                _write_to(f"{said}.{number}")
+                _write_to(f"{message}.{number}")
                 workflow.dag_settings = replace(workflow.dag_settings, targets=frozenset(targets))
                 return bool(execute(workflow, *given, **options))
             codes.append(os.waitstatus_to_exitcode(os.waitpid(plan, 0)[1]))
-        Path(f"{said}.codes").write_text(json.dumps(codes), encoding="utf-8")
+        Path(f"{message}.codes").write_text(json.dumps(codes), encoding="utf-8")
         os._exit(0)
 
     Workflow.execute = forks
@@ -206,7 +206,7 @@ class Checkout:
         (self.path / "tables" / "kept.json").write_text(json.dumps([list(ids), list(datasets)]), encoding="utf-8")
 
     def write_tables(self, text: str, name: str = "mine") -> Path:
-        """Write a file of tables and figures of this copy's own."""
+        """Write a file of tables and figures into this copy."""
         path = self.path / "tables" / f"{name}.py"
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -219,7 +219,7 @@ class Checkout:
         self.write_tables(text.replace(before, after), name)
 
     def plan(self, *targets: str, more: Sequence[str] = ()) -> Said:
-        """Say which jobs would run for these targets."""
+        """Return the jobs that would run for these targets."""
         return self.snakemake(*targets, options=PLANNED, more=more)
 
     def plans(self, plans: Mapping[str, Sequence[str]], more: Sequence[str] = ()) -> dict[str, Said]:

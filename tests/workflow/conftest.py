@@ -9,7 +9,7 @@ import pytest
 import yaml
 from checkouts import ALL_TASKS, Checkout, grow, touch_tree
 
-#: What the tests make of the paper's first table: one row of every kind on these tasks, and manifests of two more.
+#: The part of the paper's first table that tests make: a row of every kind on these tasks, manifests of two more.
 EGOPROCEL_ROWS = ("one_label", "raw_kmeans", "rgwot")
 EGOPROCEL_TASKS = {"cmu_mmac": ["Brownie", "Salad"], "meccano": ["meccano"]}
 READ_ONLY = {"egtea_gaze": ["GreekSalad"], "epic_tents": ["tent"]}
@@ -29,8 +29,8 @@ def egoprocel(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     checkout.keep_rows("egoprocel", EGOPROCEL_ROWS, EGOPROCEL_TASKS)
     grow(checkout.path / "egoprocel", "egoprocel", tasks=tasks, n_videos=2, cameras=5)
     read = [f"results/manifest/{name}/{task}.csv" for name, theirs in READ_ONLY.items() for task in theirs]
-    made = checkout.snakemake("results/tables/egoprocel.csv", *read)
-    assert made.returncode == 0, made.text[-4000:]
+    output = checkout.snakemake("results/tables/egoprocel.csv", *read)
+    assert output.returncode == 0, output.text[-4000:]
     return checkout
 
 

@@ -69,7 +69,7 @@ def serve(listener: socket.socket, alive: int) -> None:
     for name in PRELOADED:
         with contextlib.suppress(ImportError):
             __import__(name)
-    # A job that ends would look for cycles in all of that, which takes longer than what it did.
+    # At the end of a job, garbage collection of all these objects would take longer than the job.
     gc.freeze()
     threading.Thread(target=_end_with, args=(alive, Path(listener.getsockname()).parent), daemon=True).start()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

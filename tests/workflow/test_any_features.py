@@ -28,7 +28,7 @@ datasets:
   alone_tchw: {layout: features, root: features/TCHW, imported: {axes: TCHW, fps: 2}}
 """
 DATASETS = ("filmed_tc", "alone_tc", "alone_tchw")
-# One run in every form, and an encoder of vectors; maps are what all other tests train on.
+# One run in every form, and an encoder trained on vectors; all other tests train on maps.
 SCORES = [
     *(f"results/scores/raw/kmeans/{dataset}/tea/seed0.csv" for dataset in DATASETS),
     "results/scores/rgwot/graphcut/alone_tc/tea/seed0.csv",
@@ -70,8 +70,8 @@ def write(root: Path) -> None:
 @pytest.mark.long
 def test_every_form_goes_from_files_to_scores_and_pages(fresh: Checkout) -> None:
     write(fresh.path)
-    made = fresh.snakemake(TABLE, *SCORES, PAGE, more=["more.yaml"])
-    assert made.returncode == 0, made.text[-4000:]
+    output = fresh.snakemake(TABLE, *SCORES, PAGE, more=["more.yaml"])
+    assert output.returncode == 0, output.text[-4000:]
     for target in SCORES:
         assert len(pd.read_csv(fresh.path / target)) > 0
     table = pd.read_csv(fresh.path / TABLE)
@@ -89,7 +89,7 @@ def test_every_form_goes_from_files_to_scores_and_pages(fresh: Checkout) -> None
     view = json.loads((fresh.path / "results/views/raw/kmeans/alone_tc/tea/seed0.json").read_text())
     assert view["tree"]["leaves"]
     assert {frame["picture"] for step in view["typical"] for frame in step["frames"]} == {None}
-    # Videos tell the same length as their features, so the clusters of steps that cannot be mistaken are the same.
+    # Videos are as long as their features, so the clusters of these clear steps are equal.
     raw = [
         fresh.path / f"results/keysteps/raw/kmeans/{name}/tea/seed0/segments.csv" for name in ("filmed_tc", "alone_tc")
     ]
@@ -123,8 +123,8 @@ def test_a_missing_checkpoint_is_told_once_before_any_job(fresh: Checkout) -> No
     write(fresh.path)
     more = "datasets: {mine: {layout: folder, root: videos, settings: {features: {weights: gone.pth}}}}"
     (fresh.path / "gone.yaml").write_text(more)
-    said = fresh.plan("results/features/mine/tea/index.csv", more=["gone.yaml"])
-    assert said.mistake.startswith("rgwot: datasets.mine: features.weights: no file gone.pth; expected imagenet1k_v1")
+    plan = fresh.plan("results/features/mine/tea/index.csv", more=["gone.yaml"])
+    assert plan.mistake.startswith("rgwot: datasets.mine: features.weights: no file gone.pth; expected imagenet1k_v1")
 
 
 def test_a_root_that_holds_no_task_is_told(fresh: Checkout) -> None:

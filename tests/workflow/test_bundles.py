@@ -1,4 +1,4 @@
-"""The workflow makes bundles of results, of which none is made again for that."""
+"""The workflow makes bundles of results without making the results again."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def test_a_bundle_is_made_once_and_applied(fresh: Checkout, tmp_path: Path) -> N
     small.write_text(small.read_text(encoding="utf-8").replace("synth: {", "synth: {n_videos: 4, "), encoding="utf-8")
     bundle = target("whitened", "meanfield")
     segments = bundle.replace("bundles", "keysteps").replace(".rgwot", "/segments.csv")
-    made = fresh.snakemake(segments)
-    assert made.returncode == 0, made.text[-4000:]
+    output = fresh.snakemake(segments)
+    assert output.returncode == 0, output.text[-4000:]
     assert fresh.plan(bundle).jobs == {"bundle": 1}
-    made = fresh.snakemake(bundle)
-    assert made.returncode == 0, made.text[-4000:]
+    output = fresh.snakemake(bundle)
+    assert output.returncode == 0, output.text[-4000:]
     assert not fresh.plan(bundle, segments).jobs
     clip = sorted((fresh.path / "results/synthetic/demo").rglob("*.mp4"))[0]
     command = [sys.executable, "-m", "rgwot", "apply", bundle, str(clip), "--output", str(tmp_path / "out")]

@@ -1,4 +1,4 @@
-"""What people edit while a run goes on: its configuration does not change, and the next run notices everything else."""
+"""Edits during a run: its configuration does not change, and the next run notices all other edits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OF_CLUSTER = (
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A study of four recordings as vectors, whose manifest and quick result are there."""
+    """A study of four recordings as vectors, with a manifest and a quick result."""
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("edited") / "checkout")
     rng, folder = np.random.default_rng(0), checkout.path / "features/tea"
     folder.mkdir(parents=True)
@@ -50,8 +50,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     (folder / "videos.csv").write_text("video,group\na,x\nb,x\nc,y\nd,y\n", encoding="utf-8")
     (checkout.path / "config.yaml").write_text(CONFIG, encoding="utf-8")
     (checkout.path / "submit.sh").write_text(SUBMIT, encoding="utf-8")
-    made = snakemake(checkout, QUICK)
-    assert made.returncode == 0, made.text
+    output = snakemake(checkout, QUICK)
+    assert output.returncode == 0, output.text
     return checkout
 
 
@@ -80,10 +80,10 @@ EDITS = {
 def test_a_job_on_a_cluster_uses_the_configuration_of_its_run(study: Checkout, edit: str) -> None:
     pytest.importorskip("snakemake_executor_plugin_cluster_generic", reason="needs the plugin")
     (study.path / "edit.sh").write_text(EDITS[edit], encoding="utf-8")
-    said = snakemake(study, QUICK, options=(*OF_CLUSTER, "--force"))
+    output = snakemake(study, QUICK, options=(*OF_CLUSTER, "--force"))
     left = (study.path / "config.yaml").read_text(encoding="utf-8") if edit != "gone" else ""
     (study.path / "config.yaml").write_text(CONFIG, encoding="utf-8")
-    assert said.returncode == 0, said.text + (study.path / "submitted.log").read_text(errors="replace")
+    assert output.returncode == 0, output.text + (study.path / "submitted.log").read_text(errors="replace")
     # The edit was made.
     assert left != CONFIG
     assert K_of(study) == 4
@@ -100,10 +100,10 @@ def test_a_job_on_this_machine_uses_the_configuration_of_its_run(study: Checkout
     edit += "    file = Path('config.yaml')\n    file.write_text(file.read_text().replace('K: 4', 'K: 3'))\n"
     (study.path / "edits.py").write_text(edit, encoding="utf-8")
     (study.path / "config.yaml").write_text(CONFIG + "extensions: [edits.py]\n", encoding="utf-8")
-    said = snakemake(study, QUICK, options=("--cores", "1", "--force"))
+    output = snakemake(study, QUICK, options=("--cores", "1", "--force"))
     left = (study.path / "config.yaml").read_text(encoding="utf-8")
     (study.path / "config.yaml").write_text(CONFIG, encoding="utf-8")
-    assert said.returncode == 0, said.text
+    assert output.returncode == 0, output.text
     assert "K: 3" in left
     assert K_of(study) == 4
 
@@ -153,8 +153,8 @@ def test_a_file_that_is_edited_while_a_job_reads_it_makes_its_result_outdated(st
         (study.path / name).parent.mkdir(parents=True, exist_ok=True)
         (study.path / name).write_text(before, encoding="utf-8")
     targets = (PAGE, SCORES, GROUPS, BARS, BUNDLE, MANIFEST)
-    made = snakemake(study, *targets)
-    assert made.returncode == 0, made.text[-4000:]
+    output = snakemake(study, *targets)
+    assert output.returncode == 0, output.text[-4000:]
     assert outdated(study, *targets) == set()
     for name, (before, after, jobs) in READ.items():
         (study.path / name).write_text(after, encoding="utf-8")

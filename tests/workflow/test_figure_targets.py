@@ -1,4 +1,4 @@
-"""Figures as targets: which jobs each needs, what redraws it, and what the report says of it."""
+"""Figures as targets: which jobs each needs, which changes redraw it, and its entry in the report."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_figures_of_a_result_need_its_embeddings_alone(fresh: Checkout, configur
 def test_figures_are_drawn_once_and_stand_in_the_report(fresh: Checkout, configured: Callable[[str], str]) -> None:
     more = [configured(WRITTEN)]
     targets = [f"results/figures/{name}.pdf" for name in ("teaser", "transport_plan")]
-    made = fresh.snakemake(*targets, more=more)
-    assert made.returncode == 0, made.text[-4000:]
+    output = fresh.snakemake(*targets, more=more)
+    assert output.returncode == 0, output.text[-4000:]
     for target in targets:
         assert (fresh.path / target).read_bytes().startswith(b"%PDF")
         assert (fresh.path / target).with_suffix(".png").stat().st_size > 10_000

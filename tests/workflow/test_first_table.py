@@ -27,7 +27,7 @@ CELL = ["protocol", "background", "label_rule"]
 MANIFEST = [
     "video", "name", "path", "annotation", "duration_s", "fps", "width", "height", "status", "reason", "start_s",
 ]  # fmt: skip
-# What planning may list after a change of the number of key steps: decoding and what follows.
+# Rules that may run again after a change of the number of key steps: decoding and later ones.
 AFTER_DECODING = {"decode", "decode_trivial", "evaluate", "table"}
 AFTER_FEATURES = AFTER_DECODING - {"decode_trivial"} | {"train", "embed"}
 
@@ -94,8 +94,8 @@ def test_a_dataset_is_the_mean_over_its_tasks(table: pd.DataFrame, scores: pd.Da
     assert len(expected) == len(names) * len(CELLS) * len(DATASETS) * 2
     for (method, decoder, *cell, dataset, metric), (mean, count) in expected.iterrows():
         assert count == N_TASKS[dataset]
-        found = measured.loc[(names[method, decoder], *cell), f"{dataset}_{metric}"]
-        assert found == pytest.approx(mean, abs=1e-12), (method, decoder, cell, dataset, metric)
+        actual = measured.loc[(names[method, decoder], *cell), f"{dataset}_{metric}"]
+        assert actual == pytest.approx(mean, abs=1e-12), (method, decoder, cell, dataset, metric)
     # One seed has no deviation.
     assert measured[[column for column in table if column.endswith("_sd")]].isna().all(axis=None)
     assert set(measured["n_runs"]) == {1}
@@ -165,7 +165,7 @@ def check_key_steps(folder: Path, manifest: pd.DataFrame) -> None:
 
 
 def test_names_and_rates_that_mislead(egoprocel: Checkout) -> None:
-    """What is known to go wrong with the real files stands in this tree, and went right."""
+    """This tree has the known pitfalls of the real files, which were handled."""
     tree, results = egoprocel.path / "egoprocel", egoprocel.path / "results"
     tents = read(results / "manifest/epic_tents/tent.csv")
     first, second = (name.split(".")[0] for name in tents["name"])
@@ -265,7 +265,7 @@ def test_label_of_a_row_reruns_tables_only(egoprocel: Checkout) -> None:
 def test_annotation_reruns_scoring_only(egoprocel: Checkout) -> None:
     annotation = next((egoprocel.path / "egoprocel/annotations/MECCANO").glob("*.csv"))
     before = annotation.read_bytes()
-    # Its last segment goes; Snakemake compares small files by content, so a touch is no change.
+    # Remove its last segment; Snakemake compares small files by content, so a touch is no change.
     annotation.write_bytes(b"".join(before.splitlines(keepends=True)[:-1]))
     jobs = egoprocel.plan("results/scores/rgwot/graphcut/meccano/meccano/seed0.csv").jobs
     assert set(jobs) == {"manifest", "evaluate"}

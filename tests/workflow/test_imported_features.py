@@ -40,8 +40,8 @@ def test_both_end_in_the_feature_index(fresh: Checkout, configured: Callable[[st
     targets = [f"results/features/{dataset}/tea/index.csv" for dataset in ("mine", "stored")]
     # A network runs only for the frames, and an entry without the block is extracted as ever.
     assert fresh.plan(*targets, more=[more]).jobs == {"import_features": 1, "extract": 1, "index": 2}
-    made = fresh.snakemake(*targets, more=[more])
-    assert made.returncode == 0, made.text
+    output = fresh.snakemake(*targets, more=[more])
+    assert output.returncode == 0, output.text
     for target, frames in zip(targets, (6, 4), strict=True):
         index = pd.read_csv(fresh.path / target)
         assert (index.video.tolist(), index.frames.tolist()) == (["a%20b", "c"], [frames, frames])
@@ -51,7 +51,7 @@ def test_both_end_in_the_feature_index(fresh: Checkout, configured: Callable[[st
     # Other options make the stores again, and nothing else.
     again = configured(CONFIGURATION.replace("weights: other", "weights: third"))
     assert fresh.plan(*targets, more=[again]).jobs == {"import_features": 1, "index": 1}
-    # Features that are gone are no reason to run where everything that was made of them is there.
+    # Deleted features cause no run if everything made from them exists.
     (fresh.path / "features/tea/c.npy").unlink()
     assert not fresh.plan(*targets, more=[configured(CONFIGURATION)]).jobs
 
@@ -67,8 +67,8 @@ def test_features_of_another_study_are_taken_only_if_they_fit(
     shutil.rmtree(fresh.path / ".snakemake")
     assert not fresh.plan(target, more=[configured(CONFIGURATION)]).jobs
     refused = f"rgwot: {folder.relative_to(fresh.path)}/index.0.csv: was not made by this study: "
-    said = fresh.plan(target, more=[configured(CONFIGURATION.replace("weights: other", "weights: third"))])
-    assert said.mistake == (
+    plan = fresh.plan(target, more=[configured(CONFIGURATION.replace("weights: other", "weights: third"))])
+    assert plan.mistake == (
         f"{refused}form.weights is 'other', expected 'third'; rm {folder.relative_to(fresh.path)}/index*, and run "
         "again, which keeps features that fit"
     )
@@ -78,18 +78,18 @@ def test_features_of_another_study_are_taken_only_if_they_fit(
     path = fresh.path / "features/tea/c.npy"
     np.save(path, np.load(path) + 1)
     os.utime(path, (1, 1))
-    said = fresh.plan(target, more=[configured(CONFIGURATION)])
-    assert said.mistake.startswith(
+    plan = fresh.plan(target, more=[configured(CONFIGURATION)])
+    assert plan.mistake.startswith(
         f"{refused}it is of another file than features/tea/c.npy; replace the link to {shared}"
     )
     for kind in ("videos", "features"):
         (fresh.path / f"{kind}/tea/c.{'mp4' if kind == 'videos' else 'npy'}").unlink()
-    said = fresh.plan(target, more=[configured(CONFIGURATION)])
-    assert said.mistake.startswith(f"{refused}it has 2 videos, expected 1; 'c' is in one only")
+    plan = fresh.plan(target, more=[configured(CONFIGURATION)])
+    assert plan.mistake.startswith(f"{refused}it has 2 videos, expected 1; 'c' is in one only")
     folder.unlink()
     shutil.copytree(shared, folder, ignore=shutil.ignore_patterns("*index*"))
-    made = fresh.snakemake(target, more=[configured(CONFIGURATION)])
-    assert made.returncode == 0, made.text
+    output = fresh.snakemake(target, more=[configured(CONFIGURATION)])
+    assert output.returncode == 0, output.text
     log = (fresh.path / "results/logs/import_features/mine/tea/0.log").read_text(encoding="utf-8")
     assert "a%20b.zarr: kept, because it was made from this file" in log
 
@@ -112,5 +112,5 @@ def test_an_import_that_failed_is_not_taken_for_up_to_date(fresh: Checkout, conf
 def test_a_missing_file_is_named_before_any_job_runs(fresh: Checkout, configured: Callable[[str], str]) -> None:
     write(fresh.path)
     (fresh.path / "features/tea/c.npy").unlink()
-    said = fresh.plan("results/features/mine/tea/index.csv", more=[configured(CONFIGURATION)])
-    assert said.mistake.startswith("rgwot: tea/c: no features; expected one file features/tea/c or features/c")
+    plan = fresh.plan("results/features/mine/tea/index.csv", more=[configured(CONFIGURATION)])
+    assert plan.mistake.startswith("rgwot: tea/c: no features; expected one file features/tea/c or features/c")

@@ -19,6 +19,6 @@ def test_a_job_obeys_its_shell(tmp_path: Path) -> None:
         file.write(MORE)
     # Made from the configuration alone, by one job.
     table = "results/tables/hyperparameters.csv"
-    said = checkout.snakemake(table)
-    assert said.returncode == 0, said.text[-4000:]
+    output = checkout.snakemake(table)
+    assert output.returncode == 0, output.text[-4000:]
     assert stat.S_IMODE((checkout.path / table).stat().st_mode) == 0o640

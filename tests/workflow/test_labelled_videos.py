@@ -47,8 +47,8 @@ def test_labels_teach_and_the_others_are_scored(fresh: Checkout, configured: Cal
     decoder = "labelled@n=2"
     scores = f"results/scores/whitened/{decoder}/{PLACE}.csv"
     taught = f"results/keysteps/whitened/labelled/{PLACE}/segments.csv"
-    made = fresh.snakemake(scores, taught, more=more)
-    assert made.returncode == 0, made.text
+    output = fresh.snakemake(scores, taught, more=more)
+    assert output.returncode == 0, output.text
     table = pd.read_csv(fresh.path / scores)
     assert set(table["protocol"]) == {"macro_task", "strict_task"}
     assert set(table.query("metric == 'n_videos'")["value"]) == {2}
@@ -57,7 +57,7 @@ def test_labels_teach_and_the_others_are_scored(fresh: Checkout, configured: Cal
     labelled = json.loads((folder / "diagnostics.json").read_text())["labelled"]
     assert labelled["videos"] == ["r0", "r1", "r2", "r3"]
     assert sorted(labelled["names"].values()) == ["step 0", "step 1", "step 2"]
-    # What was given comes back, also under another scope of names: numbers are those of the annotations.
+    # Given labels are kept, also with another scope of names: numbers are those of the annotations.
     segments, annotations = (
         read_segments(fresh.path / taught),
         pd.read_csv(fresh.path / "results/annotations/mine/tea.csv"),
@@ -78,7 +78,7 @@ def test_labels_teach_and_the_others_are_scored(fresh: Checkout, configured: Cal
     assert "r4" in suggested.text
     assert "r5" in suggested.text
     assert "r1" not in suggested.text
-    # Nothing changes for those who do not ask for it.
+    # Results without labels do not change.
     assert "labelled" not in json.dumps(
         fresh.plan(f"results/keysteps/whitened/meanfield/{PLACE}/segments.csv", more=more).jobs
     )
@@ -90,10 +90,10 @@ def test_a_page_begins_with_what_the_annotated_videos_taught(fresh: Checkout, co
     more, page = [configured(CONFIGURATION)], "results/report/mine/tea.html"
     planned = fresh.plan(page, more=more)
     assert planned.jobs["decode"] == 2, planned.text
-    # The one that learned from all of them is not scored.
+    # The result that learned from all of them is not scored.
     assert planned.jobs["evaluate"] == 1
-    made = fresh.snakemake(page, more=more)
-    assert made.returncode == 0, made.text
+    output = fresh.snakemake(page, more=more)
+    assert output.returncode == 0, output.text
     text = (fresh.path / page).read_text(encoding="utf-8")
     data = json.loads(text.split('<script type="application/json" id="data">')[1].split("</script")[0])
     assert [facts["given"] for facts in data["runs"]] == [["r0", "r1"], []]
@@ -106,7 +106,7 @@ def test_a_page_begins_with_what_the_annotated_videos_taught(fresh: Checkout, co
     assert not {"r0", "r1"} & set(command)
 
 
-#: Numbers of annotated videos and, by target, what is said of it.
+#: Numbers of annotated videos and, by target, the error.
 REFUSED = {
     0: {f"keysteps/whitened/labelled/{PLACE}/segments.csv": "found no annotated video to learn from"},
     2: {

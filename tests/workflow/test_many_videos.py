@@ -21,7 +21,7 @@ def test_thousands_of_videos_are_planned_in_batches(fresh: Checkout, configured:
     folder = fresh.path / "videos/tea"
     folder.mkdir(parents=True)
     for number in range(VIDEOS):
-        # As names outside ASCII become, six bytes a letter.
+        # Percent-encoded, each of these letters takes six bytes.
         (folder / f"заваривание чая {number:04}.mp4").touch()
     method = "whitened@data.holdout=0.5,data.split=holdout"
     target = f"results/keysteps/{method}/meanfield/mine/tea/seed0/segments.csv"
@@ -44,8 +44,8 @@ def test_an_added_video_touches_only_itself(fresh: Checkout, configured: Callabl
     more = [configured(GIVEN)]
     folder = fresh.path / "given/tea"
     write_features(folder, "bcd")
-    made = fresh.snakemake(KEY_STEPS, more=more)
-    assert made.returncode == 0, made.text[-4000:]
+    output = fresh.snakemake(KEY_STEPS, more=more)
+    assert output.returncode == 0, output.text[-4000:]
     assert not fresh.plan(KEY_STEPS, more=more).jobs
     features = fresh.path / "results/features/mine/tea"
     before = {path: path.stat().st_mtime_ns for path in features.glob("*.zarr/zarr.json")}
@@ -55,8 +55,8 @@ def test_an_added_video_touches_only_itself(fresh: Checkout, configured: Callabl
     assert not {"import_features", "index", "embed_without_encoder"} & set(other)
     # Before all others, so that it is not only at the end of the list.
     write_features(folder, "a", seed=1)
-    made = fresh.snakemake(KEY_STEPS, more=more)
-    assert made.returncode == 0, made.text[-4000:]
+    output = fresh.snakemake(KEY_STEPS, more=more)
+    assert output.returncode == 0, output.text[-4000:]
     assert {path: path.stat().st_mtime_ns for path in before} == before
     with (features / "index.csv").open(encoding="utf-8", newline="") as file:
         assert [row["video"] for row in csv.DictReader(file)] == ["a", "b", "c", "d"]
@@ -69,14 +69,16 @@ def test_another_video_of_the_same_length_is_noticed_and_a_touched_one_is_not(
     more = [configured(GIVEN)]
     folder = fresh.path / "given/tea"
     write_features(folder, "ab")
-    made = fresh.snakemake(KEY_STEPS, more=more)
-    assert made.returncode == 0, made.text[-4000:]
+    output = fresh.snakemake(KEY_STEPS, more=more)
+    assert output.returncode == 0, output.text[-4000:]
 
     def after_a_run_to_the_index() -> Collection[str]:
-        # As one that was killed there, too, leaves it: what is left to do, Snakemake sees in the content alone.
-        made = fresh.snakemake(KEY_STEPS, options=("--cores", CORES, "--until", "index", "--quiet", "host"), more=more)
-        assert made.returncode == 0, made.text[-4000:]
-        assert made.text.count("Finished jobid") == 2, made.text[-4000:]
+        # As after a kill: only the content of the index tells Snakemake what is left to do.
+        output = fresh.snakemake(
+            KEY_STEPS, options=("--cores", CORES, "--until", "index", "--quiet", "host"), more=more
+        )
+        assert output.returncode == 0, output.text[-4000:]
+        assert output.text.count("Finished jobid") == 2, output.text[-4000:]
         return fresh.plan(KEY_STEPS, more=more).jobs.keys()
 
     (folder / "a.npy").touch()

@@ -47,13 +47,13 @@ def test_the_tree_itself_can_be_planned(planned: Checkout) -> None:
 
 
 @pytest.fixture(scope="module")
-def told(planned: Checkout) -> dict[str, Said]:
+def outputs(planned: Checkout) -> dict[str, Said]:
     return planned.plans({name: [case[0]] for name, case in MISTAKES.items()})
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_mistake_in_a_target(told: dict[str, Said], name: str) -> None:
-    mistake = told[name].mistake
+def test_mistake_in_a_target(outputs: dict[str, Said], name: str) -> None:
+    mistake = outputs[name].mistake
     assert all(word in mistake for word in MISTAKES[name][1:]), mistake
 
 
@@ -64,9 +64,9 @@ def test_mistake_in_the_configuration(
     planned: Checkout, configured: Callable[[str], str], text: str, words: tuple[str, ...]
 ) -> None:
     files = [planned.path / file for file in ("config.yaml", SMALL, ALL_TASKS)]
-    with pytest.raises(RgwotError) as told:
+    with pytest.raises(RgwotError) as outputs:
         Study.read((*files, Path(configured(text))))
-    assert all(word in str(told.value) for word in words), told.value
+    assert all(word in str(outputs.value) for word in words), outputs.value
 
 
 def test_a_mistake_ends_the_run_before_any_job(planned: Checkout, configured: Callable[[str], str]) -> None:
@@ -78,14 +78,14 @@ def test_a_mistake_ends_the_run_before_any_job(planned: Checkout, configured: Ca
 
 
 def test_dataset_that_is_not_on_disk(fresh: Checkout) -> None:
-    told = fresh.snakemake(TABLE).mistake
-    assert "no folder egoprocel" in told
-    assert "expected" in told
-    assert "config.yaml" in told
-    # Where to get it, and what can be had instead.
-    assert "docs/datasets.md" in told
+    outputs = fresh.snakemake(TABLE).mistake
+    assert "no folder egoprocel" in outputs
+    assert "expected" in outputs
+    assert "config.yaml" in outputs
+    # The message says where to get it, and what to use instead.
+    assert "docs/datasets.md" in outputs
     assert (REPOSITORY / "docs/datasets.md").is_file()
-    assert "results/tables/egoprocel_fact.csv needs one download: rgwot fetch egoprocel_fact" in told
+    assert "results/tables/egoprocel_fact.csv needs one download: rgwot fetch egoprocel_fact" in outputs
     assert not (fresh.path / "results").exists()
 
 
@@ -121,9 +121,9 @@ def test_what_needs_annotations_of_a_task_nobody_annotated(planned: Checkout, co
         video.parent.mkdir(parents=True, exist_ok=True)
         video.touch()
     mine = configured("datasets: {mine: {layout: folder, root: videos}}")
-    told = planned.plans({target: [f"results/{target}"] for target in said}, more=[mine])
+    outputs = planned.plans({target: [f"results/{target}"] for target in said}, more=[mine])
     for target, words in said.items():
-        assert f"mine/tea: {words}" in told[target].mistake
+        assert f"mine/tea: {words}" in outputs[target].mistake
 
 
 def test_a_locked_folder_is_told(planned: Checkout) -> None:
@@ -132,9 +132,9 @@ def test_a_locked_folder_is_told(planned: Checkout) -> None:
     lock = locks / "0.output.lock"
     lock.write_text(f"{MECCANO.format('none').replace('graphcut', 'uniform')}\n")
     try:
-        told = planned.snakemake(MECCANO.format("none").replace("graphcut", "uniform"))
+        outputs = planned.snakemake(MECCANO.format("none").replace("graphcut", "uniform"))
     finally:
         lock.unlink()
-    assert told.returncode != 0
-    assert "Directory cannot be locked" in told.text
-    assert "--unlock" in told.text
+    assert outputs.returncode != 0
+    assert "Directory cannot be locked" in outputs.text
+    assert "--unlock" in outputs.text

@@ -45,8 +45,8 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     for name in ("fail", "skip"):
         text = f"on_bad_video: {name}\ndatasets: {{mine: {{layout: folder, root: videos}}}}\n"
         (checkout.path / f"{name}.yaml").write_text(text, encoding="utf-8")
-    made = checkout.snakemake(SEGMENTS, MANIFEST, more=["fail.yaml"])
-    assert made.returncode == 0, made.text[-4000:]
+    output = checkout.snakemake(SEGMENTS, MANIFEST, more=["fail.yaml"])
+    assert output.returncode == 0, output.text[-4000:]
     return checkout
 
 
@@ -56,7 +56,7 @@ def test_key_steps_without_any_annotation(own: Checkout) -> None:
     assert {row["path"]: Fraction(row["fps"]) for row in manifest} == {f"tea/{name}": r for name, r in VIDEOS.items()}
     assert {unquote(row["video"]) for row in manifest} == {Path(name).stem for name in VIDEOS}
     segments = read(own.path / SEGMENTS)
-    # Key steps of a video by itself are there to be scored.
+    # Key steps found in each video alone are written for scoring.
     assert {segment["scope"] for segment in segments} == {"task"}
     for row in manifest:
         mine = [segment for segment in segments if segment["video"] == row["video"]]
@@ -70,14 +70,14 @@ def test_key_steps_without_any_annotation(own: Checkout) -> None:
     assert sum(int(row["n_videos"]) for row in procedures) == 3
     assert {row["order"] for row in procedures} == {row["order"] for row in orders}
     procedure = read_procedure(own.path / ROOT / "procedure.json")
-    assert {one.video for one in procedure.videos} == {row["video"] for row in manifest}
+    assert {video.video for video in procedure.videos} == {row["video"] for row in manifest}
     assert {row["video"] for row in read(own.path / ROOT / "deviations.csv")} <= {row["video"] for row in manifest}
 
 
 def test_plots_without_any_annotation(own: Checkout) -> None:
     figure = "results/figures/segments/mine/tea/seed0"
-    made = own.snakemake(f"{figure}.pdf", more=["fail.yaml"])
-    assert made.returncode == 0, made.text[-4000:]
+    output = own.snakemake(f"{figure}.pdf", more=["fail.yaml"])
+    assert output.returncode == 0, output.text[-4000:]
     for suffix in (".pdf", ".png"):
         assert (own.path / f"{figure}{suffix}").stat().st_size > 0
 
@@ -89,15 +89,15 @@ def test_the_first_answer_needs_no_training_and_training_adds_to_its_page(own: C
     (own.path / "first.yaml").write_text(text, encoding="utf-8")
     models = own.path / "results/models"
     before = {path: path.stat().st_mtime_ns for path in models.rglob("*.pt")}
-    made = own.snakemake("first", more=["first.yaml"])
-    assert made.returncode == 0, made.text[-4000:]
+    output = own.snakemake("first", more=["first.yaml"])
+    assert output.returncode == 0, output.text[-4000:]
     assert {path: path.stat().st_mtime_ns for path in models.rglob("*.pt")} == before
     folder = own.path / "results/keysteps/whitened/meanfield/mine/tea/seed0"
     assert {row["video"] for row in read(folder / "order.csv")} == {row["video"] for row in read(own.path / MANIFEST)}
-    assert f"The page: {own.path.absolute()}/results/report/mine/tea.html" in made.text
+    assert f"The page: {own.path.absolute()}/results/report/mine/tea.html" in output.text
     assert 'href="mine/tea.html"' in (own.path / "results/report/index.html").read_text(encoding="utf-8")
     page = (own.path / "results/report/mine/tea.html").read_text(encoding="utf-8")
-    # What had been trained before is not asked for.
+    # Existing models are not trained again.
     assert "whitened/meanfield" in page
     assert "rgwot/graphcut/seed" not in page
     again = own.plan("first", more=["first.yaml"])
@@ -142,7 +142,7 @@ def test_an_edited_result_is_neither_read_nor_written_over(own: Checkout) -> Non
         assert own.plan(SEGMENTS, more=["fail.yaml"]).jobs["decode"] == 1
     finally:
         file.write_text(written, encoding="utf-8")
-    # Whose content is as written is not edited, whatever its time.
+    # A file with its original content is not edited, whatever its time stamp.
     assert not own.plan(SEGMENTS, more=["fail.yaml"]).jobs
 
 
@@ -168,8 +168,8 @@ def test_broken_video_fails_or_is_skipped(own: Checkout) -> None:
         assert "broken.mp4" in own.snakemake(target, more=["fail.yaml"]).mistake
 
     first = "results/keysteps/whitened/meanfield/mine/tea/seed0/segments.csv"
-    made = own.snakemake(first, MANIFEST, more=["skip.yaml"])
-    assert made.returncode == 0, made.text[-4000:]
+    output = own.snakemake(first, MANIFEST, more=["skip.yaml"])
+    assert output.returncode == 0, output.text[-4000:]
     rows = {row["video"]: row for row in read(own.path / MANIFEST)}
     index = {row["video"]: row for row in read(own.path / INDEX)}
     assert rows["broken"]["status"] == index["broken"]["status"] == "skipped"
@@ -180,12 +180,12 @@ def test_broken_video_fails_or_is_skipped(own: Checkout) -> None:
     del rows["broken"], rows["link"]
     assert [(row["status"], row["width"]) for row in rows.values()] == [("unscored", "160")] * 3
     assert {row["video"] for row in read(own.path / first)} == set(rows)
-    # How a bad video is met is no property of the features of the good ones.
+    # The handling of bad videos does not affect the features of good ones.
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
-    # Once bad videos are to fail again, what was skipped is not passed over, though every file is up to date.
+    # If bad videos are to fail again, skipped ones count, although every file is up to date.
     assert "videos/tea/broken.mp4: not a readable video" in own.snakemake(SEGMENTS, more=["fail.yaml"]).mistake
     assert own.snakemake(INDEX, more=["skip.yaml"]).returncode == 0
-    # Mended, it is extracted again.
+    # After it is repaired, it is extracted again.
     shutil.copyfile(min((own.path / "videos" / "tea").glob("*.mkv")), broken)
     assert own.plan(INDEX, more=["fail.yaml"]).jobs["extract"] == 1

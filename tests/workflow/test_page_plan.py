@@ -1,4 +1,4 @@
-"""What a page asks for, what makes it anew, and that none of it asks for more."""
+"""The inputs of a page, what makes it again, and that it needs nothing else."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PAGE = "results/report/mine/tea.html"
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Study]:
-    """A function that lays down videos of a task and returns the study of a configuration on them."""
+def study_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Study]:
+    """A function that writes videos of a task and returns the study of a configuration for them."""
 
-    def configured(annotated: bool, own: list[str] | None = None, **page: object) -> Study:
+    def configured(annotated: bool, study_of: list[str] | None = None, **page: object) -> Study:
         for name in ("a", "b", "c"):
             video = tmp_path / "videos" / "tea" / f"{name}.mp4"
             video.parent.mkdir(parents=True, exist_ok=True)
@@ -29,22 +29,22 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Study]
             if annotated:
                 video.with_suffix(".csv").touch()
         monkeypatch.chdir(tmp_path)
-        entry = {"layout": "folder", "root": "videos", "page_methods": own}
+        entry = {"layout": "folder", "root": "videos", "page_methods": study_of}
         content = {"seeds": [3, 4], "datasets": {"mine": entry}, "page": {"datasets": ["mine"], **page}}
         return Study.of(content)
 
     return configured
 
 
-def test_a_page_asks_for_every_method_and_seed(own: Callable[..., Study]) -> None:
-    study = own(True, methods=["rgwot@alpha=0.5/graphcut", "raw/kmeans", "none/uniform"])
+def test_a_page_asks_for_every_method_and_seed(study_of: Callable[..., Study]) -> None:
+    study = study_of(True, methods=["rgwot@alpha=0.5/graphcut", "raw/kmeans", "none/uniform"])
     runs = pages.page_runs(Task(study, "mine", "tea"))
     methods = ("rgwot@alpha=0.5/graphcut", "raw/kmeans", "none/uniform")
     assert [str(run) for run in runs] == [f"{method}/seed{seed}" for method in methods for seed in (3, 4)]
     files = pages.page_files(Task(study, "mine", "tea"))
     assert len(files) == len(set(files)) == 3 + 6 * 7 + 2 + 2
     assert "results/models/rgwot@alpha=0.5/mine/tea/seed4/history.csv" in files
-    # One seed of what has embeddings is looked at in detail.
+    # One seed of every method with embeddings has a view.
     views = [file for file in files if "/views/" in file]
     assert views == [
         "results/views/rgwot@alpha=0.5/graphcut/mine/tea/seed3.json",
@@ -53,12 +53,12 @@ def test_a_page_asks_for_every_method_and_seed(own: Callable[..., Study]) -> Non
     assert pages.index_pages(study) == [PAGE]
 
 
-def test_without_annotation_there_is_nothing_to_score_or_compare(own: Callable[..., Study]) -> None:
-    study = own(False)
+def test_without_annotation_there_is_nothing_to_score_or_compare(study_of: Callable[..., Study]) -> None:
+    study = study_of(False)
     assert {run.method for run in pages.page_runs(Task(study, "mine", "tea"))} == {"rgwot-plus", "whitened"}
     assert not [file for file in pages.page_files(Task(study, "mine", "tea")) if "/scores/" in file]
     with pytest.raises(RgwotError, match="mine/tea: the page has nothing to show, because no video is annotated"):
-        pages.page_runs(Task(own(False, methods=["none/random"]), "mine", "tea"))
+        pages.page_runs(Task(study_of(False, methods=["none/random"]), "mine", "tea"))
 
 
 @pytest.mark.parametrize(
@@ -85,23 +85,23 @@ def test_without_annotation_there_is_nothing_to_score_or_compare(own: Callable[.
     ],
 )
 def test_a_page_begins_with_what_annotated_videos_taught(
-    own: Callable[..., Study], tmp_path: Path, annotated: str, methods: list[str], shown: list[str]
+    study_of: Callable[..., Study], tmp_path: Path, annotated: str, methods: list[str], shown: list[str]
 ) -> None:
     (tmp_path / "videos/tea").mkdir(parents=True)
     for name in annotated:
         (tmp_path / f"videos/tea/{name}.csv").touch()
-    study = own(False, methods=methods)
+    study = study_of(False, methods=methods)
     assert [str(run) for run in pages.page_runs(Task(study, "mine", "tea"))] == shown
     scored = [file for file in pages.page_files(Task(study, "mine", "tea")) if "/scores/" in file]
     assert len(scored) == (2 if annotated else 0)
     assert not any("labelled" in file for file in scored)
 
 
-def test_marks_teach_and_are_not_scored(own: Callable[..., Study], tmp_path: Path) -> None:
+def test_marks_teach_and_are_not_scored(study_of: Callable[..., Study], tmp_path: Path) -> None:
     (tmp_path / "videos/tea").mkdir(parents=True)
     for name in "ab":
         (tmp_path / f"videos/tea/{name}.csv").write_text("time_s,label\n1,pour\n2,stir\n")
-    study = own(False, methods=["raw/kmeans"])
+    study = study_of(False, methods=["raw/kmeans"])
     first = ["raw/labelled/seed3", "raw/kmeans/seed3"]
     assert [str(run) for run in pages.page_runs(Task(study, "mine", "tea"))][:2] == first
     assert jobs.teachers(Task(study, "mine", "tea"), Run("raw", "labelled", 0)) == 2
@@ -111,14 +111,14 @@ def test_marks_teach_and_are_not_scored(own: Callable[..., Study], tmp_path: Pat
         jobs.scoring(Task(study, "mine", "tea"), Run("raw", "kmeans", 0))
     # Marks in every video leave something to learn, and segments in every video do not.
     (tmp_path / "videos/tea/c.csv").write_text("time_s,label\n1,pour\n")
-    assert str(pages.page_runs(Task(own(False, methods=["raw/kmeans"]), "mine", "tea"))[0]) == first[0]
+    assert str(pages.page_runs(Task(study_of(False, methods=["raw/kmeans"]), "mine", "tea"))[0]) == first[0]
     for name in "abc":
         (tmp_path / f"videos/tea/{name}.csv").write_text("start_s,end_s,label\n1,2,pour\n")
-    assert str(pages.page_runs(Task(own(False, methods=["raw/kmeans"]), "mine", "tea"))[0]) == first[1]
+    assert str(pages.page_runs(Task(study_of(False, methods=["raw/kmeans"]), "mine", "tea"))[0]) == first[1]
 
 
-def test_no_setting_of_another_block_teaches_a_decoder(own: Callable[..., Study]) -> None:
-    own(True)
+def test_no_setting_of_another_block_teaches_a_decoder(study_of: Callable[..., Study]) -> None:
+    study_of(True)
     content = {"datasets": {"mine": {"layout": "folder", "root": "videos"}}, "labelled": {"n": 2, "extra": 1}}
     study = Study.of(content)
     for decoder in ("consensus", "graphcut", "kmeans"):
@@ -131,9 +131,9 @@ def test_no_setting_of_another_block_teaches_a_decoder(own: Callable[..., Study]
 
 
 def test_a_page_depends_on_what_is_asked_for_and_not_on_what_lies_around(
-    own: Callable[..., Study], tmp_path: Path
+    study_of: Callable[..., Study], tmp_path: Path
 ) -> None:
-    study = own(True, methods=["raw/kmeans"])
+    study = study_of(True, methods=["raw/kmeans"])
 
     def asked() -> object:
         files, listed = pages.page_files(Task(study, "mine", "tea")), pages.index_pages(study)
@@ -155,9 +155,9 @@ def test_a_page_depends_on_what_is_asked_for_and_not_on_what_lies_around(
 FIRST = ("rgwot-plus/consensus", "whitened/meanfield")
 
 
-def test_the_page_and_the_default_target_train_nothing_unless_they_are_told_to(own: Callable[..., Study]) -> None:
+def test_the_page_and_the_default_target_train_nothing_unless_they_are_told_to(study_of: Callable[..., Study]) -> None:
     for annotated in (False, True):
-        study = own(annotated)
+        study = study_of(annotated)
         files = pages.page_files(Task(study, "mine", "tea"))
         assert not [file for file in files if file.startswith("results/models") or "/rgwot/" in file]
         # Without annotation there are no trivial answers to compare with.
@@ -165,35 +165,35 @@ def test_the_page_and_the_default_target_train_nothing_unless_they_are_told_to(o
             *FIRST, *(("none/one_label", "none/uniform", "none/random") if annotated else ())
         }  # fmt: skip
         tables = ("segments.csv", "order.csv", "procedures.csv", "procedure.json", "deviations.csv")
-        wanted = [f"results/keysteps/{one}/mine/tea/seed3/{table}" for one in FIRST for table in tables]
-        assert pages.key_step_tables(study) == wanted
-    study = own(True, methods=["raw/kmeans", "rgwot/graphcut"])
+        expected = [f"results/keysteps/{one}/mine/tea/seed3/{table}" for one in FIRST for table in tables]
+        assert pages.key_step_tables(study) == expected
+    study = study_of(True, methods=["raw/kmeans", "rgwot/graphcut"])
     assert "results/models/rgwot/mine/tea/seed4/history.csv" in pages.page_files(Task(study, "mine", "tea"))
     assert "results/keysteps/rgwot/graphcut/mine/tea/seed3/order.csv" in pages.key_step_tables(study)
 
 
-def test_a_dataset_may_have_results_of_its_own_on_its_pages(own: Callable[..., Study]) -> None:
-    study = own(True, ["rgwot/graphcut", "none/uniform"])
+def test_a_dataset_may_have_results_of_its_own_on_its_pages(study_of: Callable[..., Study]) -> None:
+    study = study_of(True, ["rgwot/graphcut", "none/uniform"])
     assert [str(run) for run in pages.page_runs(Task(study, "mine", "tea"))] == [
         f"{one}/seed{seed}" for one in ("rgwot/graphcut", "none/uniform") for seed in (3, 4)
     ]
     # They are made for the page alone.
     assert not [file for file in pages.key_step_tables(study) if "/rgwot/" in file]
     with pytest.raises(RgwotError, match=r"datasets.mine.page_methods: 'rgwto/graphcut'.*did you mean"):
-        pages.page_runs(Task(own(True, ["rgwto/graphcut"]), "mine", "tea"))
+        pages.page_runs(Task(study_of(True, ["rgwto/graphcut"]), "mine", "tea"))
 
 
-def test_bars_are_of_the_results_on_the_page_that_look_at_the_videos(own: Callable[..., Study]) -> None:
-    study = own(True)
+def test_bars_are_of_the_results_on_the_page_that_look_at_the_videos(study_of: Callable[..., Study]) -> None:
+    study = study_of(True)
     assert pages.bars(Task(study, "mine", "tea"), 0) == [
         f"results/keysteps/{one}/mine/tea/seed0/segments.csv" for one in FIRST
     ]
 
 
 def test_a_true_task_graph_becomes_an_input_of_the_scores_once_it_is_there(
-    own: Callable[..., Study], tmp_path: Path
+    study_of: Callable[..., Study], tmp_path: Path
 ) -> None:
-    task = Task(own(True), "mine", "tea")
+    task = Task(study_of(True), "mine", "tea")
     assert jobs.graph_there(task) == []
     path = tmp_path / "graphs/mine/tea.csv"
     path.parent.mkdir(parents=True)
@@ -206,8 +206,8 @@ def test_only_the_annotated_source_reads_annotations() -> None:
     assert jobs.reads_annotations("annotated@procedure.learner=chain")
 
 
-def test_names_become_an_input_once_they_are_there(own: Callable[..., Study], tmp_path: Path) -> None:
-    study = own(True, names="my names")
+def test_names_become_an_input_once_they_are_there(study_of: Callable[..., Study], tmp_path: Path) -> None:
+    study = study_of(True, names="my names")
     before = pages.page_files(Task(study, "mine", "tea"))
     path = tmp_path / "my names/mine/tea.yaml"
     path.parent.mkdir(parents=True)
@@ -228,9 +228,11 @@ def test_names_become_an_input_once_they_are_there(own: Callable[..., Study], tm
         ({"method": ["raw/kmeans"]}, ["page.method", "did you mean 'methods'"]),
     ],
 )
-def test_a_mistake_is_told_in_one_line(own: Callable[..., Study], page: dict[str, object], words: list[str]) -> None:
+def test_a_mistake_is_told_in_one_line(
+    study_of: Callable[..., Study], page: dict[str, object], words: list[str]
+) -> None:
     with pytest.raises(RgwotError) as told:
-        pages.page_runs(Task(own(True, **page), "mine", "tea"))
+        pages.page_runs(Task(study_of(True, **page), "mine", "tea"))
     assert all(word in str(told.value) for word in words), str(told.value)
 
 
@@ -246,7 +248,7 @@ def test_a_page_of_own_videos_is_planned_by_the_workflow(fresh: Checkout, config
         "page_index": 1, "page": 1, "strips": 1, "view": 2, "train": 0, "evaluate": 0
     }  # fmt: skip
     assert "did you mean 'tea'" in plans["tee"].mistake
-    # Asked for with another target, the page has the same content.
+    # If it is made together with another target, the page has the same content.
     assert plans["both"].jobs == plans["page"].jobs + Counter(first=1)
     more = configured(
         "datasets: {mine: {layout: folder, root: videos}}\npage: {datasets: [mine], methods: [rgwot/graphcut]}\n"

@@ -1,4 +1,4 @@
-"""The workflow as Snakemake sees it: named targets, every table."""
+"""Dry runs of Snakemake: named targets, every table."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_every_named_target_can_be_planned(planned: Checkout) -> None:
 
 
 def test_what_make_demo_prints_is_made_by_its_target(planned: Checkout) -> None:
-    # Where key steps were deleted below a finished page, no job needs them.
+    # If key steps are deleted after the page was made, no job needs them.
     printed = re.search(r"^\t@rgwot show .*$", (REPOSITORY / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     said = planned.snakemake("demo", options=("--dry-run", "--cores", "2")).text
     asked = re.search(r"^rule demo:\n    input: (.*)$", said, re.MULTILINE)
@@ -143,7 +143,7 @@ def test_another_working_directory(planned: Checkout, tmp_path: Path) -> None:
     small = str(REPOSITORY / SMALL)
     both = ["--configfile", str(REPOSITORY / "config.yaml"), small]
     assert run([*command, "-n", "--quiet", "rules", *both, *target], tmp_path).jobs["train"] == 8
-    # Snakemake takes settings on top of a config.yaml that is not there without a word.
+    # Snakemake accepts settings on top of a missing config.yaml without a warning.
     (tmp_path / "seeds.yaml").write_text("seeds: [0]\n", encoding="utf-8")
     alone = ["--configfile", str(tmp_path / "seeds.yaml")]
     assert "no dataset is configured" in run([*command, "-n", *alone, *target], tmp_path).mistake

@@ -32,8 +32,8 @@ def downloaded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkout, str]
     write(mirror)
     for name in {source.folder for source in sources()}:
         words = ["fetch", name, "--accept", "--from", mirror.as_uri(), "--to", str(checkout.path / "data")]
-        said = CliRunner().invoke(cli, words)
-        assert said.exit_code == 0, said.output
+        invoked = CliRunner().invoke(cli, words)
+        assert invoked.exit_code == 0, invoked.output
     lines = ["datasets:"]
     for name, entry in read_file(checkout.path / ENTRIES)["datasets"].items():
         lines += [f'  {name}: {{tasks: ["{TASKS[entry["subset"]]}"]}}'] if "subset" in entry else []
@@ -62,12 +62,12 @@ def test_one_table_of_every_entry_and_trainings_on_vectors(
         assert examined.exit_code == 0, examined.output
     scores = [f"results/scores/rgwot/graphcut/{task}/seed0.csv" for task in TRAINED]
     row = "results/tables/published_features/raw_kmeans.csv"
-    said = checkout.snakemake(row, *scores, more=[ENTRIES, few])
-    assert said.returncode == 0, said.text[-4000:]
-    found = pd.read_csv(Path(checkout.path / row))
-    values = found[[f"{name}_f1" for name in read_file(checkout.path / ENTRIES)["datasets"]]]
+    output = checkout.snakemake(row, *scores, more=[ENTRIES, few])
+    assert output.returncode == 0, output.text[-4000:]
+    table = pd.read_csv(Path(checkout.path / row))
+    values = table[[f"{name}_f1" for name in read_file(checkout.path / ENTRIES)["datasets"]]]
     # The features show the steps, so that k-means finds most of them in every form. Steps last half a second here and
     # CrossTask has one sample per second: only the rule that counts both ends gives a sample the step that it shows.
-    counted = (found["protocol"] == "macro_task") & (found["label_rule"] == "cnc")
+    counted = (table["protocol"] == "macro_task") & (table["label_rule"] == "cnc")
     assert counted.sum() == 2
     assert (values[counted].to_numpy() > 0.5).all()

@@ -1,4 +1,4 @@
-"""What jobs ask for: on every rule, by attempt, and as a cluster is told in the end."""
+"""Resources of jobs: of every rule, by attempt, and as submitted to a cluster."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def option(arguments: list[str], name: str) -> str | None:
 
 
 def trainings(checkout: Checkout, folder: Path, profile: str, *options: str) -> list[list[str]]:
-    """What is submitted for three trainings."""
+    """The submissions of three trainings."""
     index = checkout.path / "results/features/demo/assembly/index.csv"
     index.parent.mkdir(parents=True)
     index.write_text("video,status,reason,frames\na,ok,,9\nb,ok,,9\n", encoding="utf-8")

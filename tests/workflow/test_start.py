@@ -30,8 +30,8 @@ def rgwot(folder: Path, *words: str, python: str = sys.executable, timeout_s: fl
 
 def test_what_is_there_stays(tmp_path: Path) -> None:
     (tmp_path / "my videos").mkdir()
-    said = rgwot(tmp_path, "init", "a study", "--videos", "my videos")
-    assert said.returncode == 0, said.text
+    output = rgwot(tmp_path, "init", "a study", "--videos", "my videos")
+    assert output.returncode == 0, output.text
     study = tmp_path / "a study"
     assert {path.name for path in study.iterdir()} == set(STUDY_FILES)
     entry = yaml.safe_load((study / "config.yaml").read_text(encoding="utf-8"))["datasets"]["mine"]
@@ -97,8 +97,8 @@ def test_hours_of_training_are_told_before_the_first_job(tmp_path: Path) -> None
         "device: cpu\nseeds: [0]\ndatasets: {mine: {layout: folder, root: videos}}\nfeatures: {weights: random}\n"
         "page: {datasets: [mine], methods: [rgwot/graphcut]}\n"
     )
-    said = rgwot(tmp_path, "run", "--cores", "1", "first")
-    note, job = (said.text.index(words) for words in ("1 trainings take about 6 hours", "extract: mine/tea"))
+    output = rgwot(tmp_path, "run", "--cores", "1", "first")
+    note, job = (output.text.index(words) for words in ("1 trainings take about 6 hours", "extract: mine/tea"))
     assert note < job
     for path in ("models/vaot/mine/tea/seed{}/model.pt", "scores/vaot/kmeans@K=3/mine/tea/seed{}.csv"):
         words = [f"results/{path.format(seed)}" for seed in (0, 1)]
@@ -107,8 +107,8 @@ def test_hours_of_training_are_told_before_the_first_job(tmp_path: Path) -> None
 
 def test_options_go_to_snakemake_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    said = rgwot(tmp_path, "run", "first")
-    assert f"{tmp_path / 'config.yaml'}: no such file" in said.mistake
+    output = rgwot(tmp_path, "run", "first")
+    assert f"{tmp_path / 'config.yaml'}: no such file" in output.mistake
     (tmp_path / "config.yaml").write_text(ARRAYS)
     given = ["--configfile", "a.yaml", "--", "first"]
     ours, theirs = snakemake_command(given)[3:-4], snakemake_command(given)[-4:]
@@ -161,7 +161,7 @@ def test_a_wheel_is_enough(tmp_path: Path) -> None:
     (site,) = (tmp_path / "env/lib").glob("python*/site-packages")
     with zipfile.ZipFile(wheel) as content:
         content.extractall(site)
-    # What it depends on, but not this checkout: a path in such a file does not bring its own.
+    # Add the dependencies but not this checkout: a .pth file in a folder that a .pth file adds is not read.
     (site / "others.pth").write_text(str(Path(np.__file__).parents[1]))
     script = tmp_path / "env/bin/rgwot"
     script.write_text(f'#!/bin/sh\nexec "{python}" -m rgwot "$@"\n')
@@ -172,17 +172,17 @@ def test_a_wheel_is_enough(tmp_path: Path) -> None:
     videos, study = tmp_path / "clips", tmp_path / "study"
     synthesise(videos, n_videos=2)
     (task,) = (path.name for path in videos.iterdir() if path.is_dir())
-    said = rgwot(tmp_path, "init", str(study), "--videos", str(videos), python=str(python))
-    assert said.returncode == 0, said.text
-    # One decoding is enough of a page.
+    output = rgwot(tmp_path, "init", str(study), "--videos", str(videos), python=str(python))
+    assert output.returncode == 0, output.text
+    # One result is enough for a page.
     config = (study / "config.yaml").read_text()
     assert "page: {datasets: [mine]}" in config
     config = config.replace("{datasets: [mine]}", "{datasets: [mine], methods: [whitened/meanfield]}")
     (study / "config.yaml").write_text(config + "features: {size: 64}\n")
     assert rgwot(study, "run", "-n", *QUIET, "first", python=str(python)).jobs["extract"] == 1
-    said = rgwot(study, "run", *QUIET, "first", python=str(python))
-    assert said.returncode == 0, said.text
+    output = rgwot(study, "run", *QUIET, "first", python=str(python))
+    assert output.returncode == 0, output.text
     assert (study / f"results/report/mine/{task}.html").is_file()
     assert (study / f"results/keysteps/whitened/meanfield/mine/{task}/seed0/procedures.csv").is_file()
-    said = rgwot(study, "run", *QUIET, "results/tables/nothing.csv", python=str(python))
-    assert "nothing" in said.mistake
+    output = rgwot(study, "run", *QUIET, "results/tables/nothing.csv", python=str(python))
+    assert "nothing" in output.mistake

@@ -37,10 +37,10 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 
 def test_a_task_of_each_is_read(checkout: Checkout) -> None:
-    made = checkout.snakemake(
+    output = checkout.snakemake(
         *(f"results/manifest/{name}/{task}.csv" for name, task in TASK.items()), more=["two.yaml"]
     )
-    assert made.returncode == 0, made.text[-4000:]
+    assert output.returncode == 0, output.text[-4000:]
     for dataset, task in TASK.items():
         videos = {video.place.stem: video for video in plan(TreeSettings(layout=dataset, **settings(dataset)))}
         manifest = read_manifest(checkout.path / f"results/manifest/{dataset}/{task}.csv")
@@ -54,15 +54,15 @@ def test_a_task_of_each_is_read(checkout: Checkout) -> None:
             # Key steps are numbered by those that occur in the task.
             expected = [(round(s, 3), round(e, 3), occurring.index(step) + 1) for s, e, step in rows]
             read = segments[segments["video"] == own][["start_s", "end_s", "key_step"]]
-            found = list(read.itertuples(index=False, name=None))
-            assert sorted(found) == sorted(expected)
-            assert found == expected or dataset == "procel"
+            actual = list(read.itertuples(index=False, name=None))
+            assert sorted(actual) == sorted(expected)
+            assert actual == expected or dataset == "procel"
 
 
 @pytest.mark.long
 def test_every_row_is_made(checkout: Checkout) -> None:
-    made = checkout.snakemake("results/tables/third_person.csv", more=["two.yaml"])
-    assert made.returncode == 0, made.text[-4000:]
+    output = checkout.snakemake("results/tables/third_person.csv", more=["two.yaml"])
+    assert output.returncode == 0, output.text[-4000:]
     table = pd.read_csv(checkout.path / "results/tables/third_person.csv")
     measured = table[table["kind"] == "measured"]
     rows = [row.id for row in load_targets().table("third_person").rows]

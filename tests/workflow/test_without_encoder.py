@@ -33,7 +33,7 @@ FOUND = {
     # Marks half of the samples as background.
     "gpl-nobg": ("spectral", 0.0),
     "raw": ("meanfield", 0.9),
-    # Whitened, a thousand channels of noise weigh as much as the three that show the steps.
+    # After whitening, a thousand channels of noise would weigh as much as the three that show the steps.
     "whitened": ("consensus", 0.0),
 }
 """Decoders that the workflow is not asked for, with the F1 that they reach on steps that cannot be mistaken."""
@@ -79,8 +79,8 @@ def test_one_video_is_too_few_for_a_graph_before_any_job_runs(fresh: Checkout) -
 @pytest.mark.long
 def test_from_features_to_scores(fresh: Checkout) -> None:
     write(fresh.path)
-    made = fresh.snakemake(*TARGETS, more=["more.yaml"])
-    assert made.returncode == 0, made.text[-4000:]
+    output = fresh.snakemake(*TARGETS, more=["more.yaml"])
+    assert output.returncode == 0, output.text[-4000:]
     found, facts = {}, {}
     for (method, decoder), target in zip(RUNS.items(), TARGETS, strict=True):
         table = pd.read_csv(fresh.path / target)
@@ -104,10 +104,10 @@ def test_from_features_to_scores(fresh: Checkout) -> None:
 def test_every_decoder_finds_steps_that_cannot_be_mistaken(method: str) -> None:
     decoder, expected = FOUND[method]
     features = {name: video(seed) for seed, name in enumerate("abcd")}
-    found = rgwot.discover(features, fps=2, method=method, decoder=decoder, K=3, settings=SETTINGS)
-    assert found.diagnostics["degenerate"] is False
-    assert (0.3 < found.diagnostics["task"]["background_share"] < 0.7) == (method == "gpl-nobg")
-    overlap = contingency(np.tile(STEPS, 4), np.concatenate([found.labels[name] for name in "abcd"]), 3, 4)
+    result = rgwot.discover(features, fps=2, method=method, decoder=decoder, K=3, settings=SETTINGS)
+    assert result.diagnostics["degenerate"] is False
+    assert (0.3 < result.diagnostics["task"]["background_share"] < 0.7) == (method == "gpl-nobg")
+    overlap = contingency(np.tile(STEPS, 4), np.concatenate([result.labels[name] for name in "abcd"]), 3, 4)
     scores = macro(overlap, match(overlap))
     assert f1(scores.precision, scores.recall) > expected
 

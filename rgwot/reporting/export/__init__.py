@@ -400,10 +400,11 @@ def export(name: str, content: Sequence[ExportedVideo] | DiGraph[Any], output: s
         write = getattr(import_module(f"rgwot.reporting.export.{FORMATS[name].module}"), f"export_{name}")
     if not FORMATS[name].graph:
         content = [video.within() for video in content]
-        if not FORMATS[name].marks and (marks := sum(one.mark for video in content for one in video.segments)):
+        if not FORMATS[name].marks and (marks := sum(segment.mark for video in content for segment in video.segments)):
             log.warning("format %s: has no place for moments, so %d marks are left out", name, marks)
             content = [
-                replace(video, segments=tuple(one for one in video.segments if not one.mark)) for video in content
+                replace(video, segments=tuple(segment for segment in video.segments if not segment.mark))
+                for video in content
             ]
     with own_folder(output, "export") as folder:
         write(content, folder)

@@ -18,7 +18,7 @@ from rgwot.datasets.lerobot import (
     ORIGIN,
     PERSISTENT,
     SUBTASK_INDEX,
-    Dataset,
+    LeRobotDataset,
     MissingFile,
     open_dataset,
     read_episode_lines,
@@ -71,7 +71,9 @@ def export_lerobot(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
 def _sparse(segments: Sequence[LabelledSegment], fps: Fraction, length: int) -> Columns:
     """Return the subtasks of an episode of ``length`` frames in SARM's columns; end frames are exclusive."""
-    frames = [(_frame(one.start_s, fps), min(_frame(one.end_s, fps), length), one.label) for one in segments]
+    frames = [
+        (_frame(segment.start_s, fps), min(_frame(segment.end_s, fps), length), segment.label) for segment in segments
+    ]
     frames = [span for span in frames if span[1] > span[0]]
     return {
         "sparse_subtask_names": [label for _, _, label in frames],
@@ -101,14 +103,14 @@ def _proportions(sparse: Mapping[int, Columns]) -> dict[str, float]:
     return {name: mean / sum(means.values()) for name, mean in means.items()}
 
 
-def _write_lines(dataset: Dataset, sparse: Mapping[int, Columns], folder: Path) -> None:
+def _write_lines(dataset: LeRobotDataset, sparse: Mapping[int, Columns], folder: Path) -> None:
     """Write the episodes of a version 2 dataset with their subtasks."""
     rows = read_episode_lines(dataset.root)
     lines = [json.dumps({**row, **sparse.get(int(row["episode_index"]), {})}, ensure_ascii=False) for row in rows]
     write_text("\n".join([*lines, ""]), folder / EPISODES)
 
 
-def _write_tables(dataset: Dataset, sparse: Mapping[int, Columns], folder: Path) -> None:
+def _write_tables(dataset: LeRobotDataset, sparse: Mapping[int, Columns], folder: Path) -> None:
     """Write the episode tables of a version 3 dataset with their subtasks."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -128,7 +130,7 @@ def _write_tables(dataset: Dataset, sparse: Mapping[int, Columns], folder: Path)
         parquet.write_table(table.replace_schema_metadata(None), place, compression="snappy")
 
 
-def _episodes(videos: Sequence[ExportedVideo]) -> tuple[Dataset, dict[int, tuple[LabelledSegment, ...]]]:
+def _episodes(videos: Sequence[ExportedVideo]) -> tuple[LeRobotDataset, dict[int, tuple[LabelledSegment, ...]]]:
     """Return the dataset from which the videos were cut, and the segments by episode."""
     origin = videos[0].path.parent.parent / ORIGIN
     if not origin.is_file():
@@ -152,7 +154,7 @@ def _labels(times: Any, segments: Sequence[LabelledSegment]) -> list[str]:
     return [str(label) for label in labels]
 
 
-def _write_frames(dataset: Dataset, episodes: Any, folder: Path, column: Any) -> None:
+def _write_frames(dataset: LeRobotDataset, episodes: Any, folder: Path, column: Any) -> None:
     """Write all frame files and the info with the column `PERSISTENT`, without columns of earlier subtasks.
 
     A row group is an episode.

@@ -58,13 +58,14 @@ def export_sheets(videos: Sequence[ExportedVideo], folder: Path) -> None:
             for row in video.told
         ]
         rows = [
-            (moment(one.start_s), length_in_words(one.end_s - one.start_s), one.label, one.note)
-            for one in video.segments
+            (moment(segment.start_s), length_in_words(segment.end_s - segment.start_s), segment.label, segment.note)
+            for segment in video.segments
         ]
         doubtful = len(video.deviations) - len(video.told)
+        occurrences = sum(not segment.note for segment in video.segments)
         page = _PAGE.format(
             title=escape(readable(video.name)),
-            length=f"{moment(video.duration_s)} minutes, {sum(not one.note for one in video.segments)} occurrences.",
+            length=f"{moment(video.duration_s)} minutes, {occurrences} occurrences.",
             bar=_bar(video, colours),
             deviations=(
                 _table(("At", "Key step", "Deviation", "Sureness", "Against"), differs)
@@ -81,12 +82,16 @@ def _bar(video: ExportedVideo, colours: Mapping[int, str]) -> str:
     """Return the segments of a video as a drawing; those that are no occurrence are a thin line."""
     scale = 1000 / max(video.duration_s, 1e-9)
     parts = [f'<rect width="1000" height="40" fill="{BACKGROUND_COLOUR}"/>']
-    for one in video.segments:
-        colour, x = colours.get(one.key_step, BACKGROUND_COLOUR), scale * one.start_s
-        width, (y, height) = scale * (one.end_s - one.start_s), (30, 10) if one.note else (0, 40)
+    for segment in video.segments:
+        colour, x = colours.get(segment.key_step, BACKGROUND_COLOUR), scale * segment.start_s
+        width, (y, height) = scale * (segment.end_s - segment.start_s), (30, 10) if segment.note else (0, 40)
         parts.append(
             f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{height}" fill="{colour}" stroke="#fff"/>'
-            + (f'<text x="{x + 4:.1f}" y="26" fill="{ink_on(colour)}">{one.key_step}</text>' if not one.note else "")
+            + (
+                f'<text x="{x + 4:.1f}" y="26" fill="{ink_on(colour)}">{segment.key_step}</text>'
+                if not segment.note
+                else ""
+            )
         )
     shape = 'viewBox="0 0 1000 40" preserveAspectRatio="none" role="img" aria-label="key steps"'
     return f"<svg {shape}>{''.join(parts)}</svg>"

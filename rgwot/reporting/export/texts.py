@@ -42,14 +42,15 @@ def export_csv(videos: Sequence[ExportedVideo], folder: Path) -> None:
     of, if that is another one.
     """
     told = any(video.silence for video in videos)
-    found = any(one.counts is not None for video in videos for one in video.segments)
+    found = any(segment.counts is not None for video in videos for segment in video.segments)
     rows = [
         (
-            readable(video.name), one.start_s, "" if one.mark else one.end_s, one.key_step, one.label,
-            *([video.silence] if told else []), *([one.counts, one.shows] if found else []),
+            readable(video.name), segment.start_s, "" if segment.mark else segment.end_s,
+            segment.key_step, segment.label,
+            *([video.silence] if told else []), *([segment.counts, segment.shows] if found else []),
         )
         for video in videos
-        for one in video.segments
+        for segment in video.segments
     ]  # fmt: skip
     more = (*(["silence"] if told else []), *(["counts", "shows"] if found else []))
     write_rows(("video", "start_s", "end_s", "key_step", "name", *more), rows, folder / "segments.csv")
@@ -79,11 +80,11 @@ def export_webvtt(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """
     for video in videos:
         cues = []
-        for one in video.segments:
-            start = video.milliseconds(one.start_s)
-            end = start + CUE_MS if one.mark else video.milliseconds(one.end_s)
-            text = html.escape(f"{one.label} ({one.note})" if one.note else one.label, quote=False)
-            cues.append(f"\n{clock(start)} --> {clock(end)}\n{f'<c.mark>{text}</c>' if one.mark else text}\n")
+        for segment in video.segments:
+            start = video.milliseconds(segment.start_s)
+            end = start + CUE_MS if segment.mark else video.milliseconds(segment.end_s)
+            text = html.escape(f"{segment.label} ({segment.note})" if segment.note else segment.label, quote=False)
+            cues.append(f"\n{clock(start)} --> {clock(end)}\n{f'<c.mark>{text}</c>' if segment.mark else text}\n")
         write_text("WEBVTT\n" + "".join(cues), folder / f"{video.stem}.vtt")
 
 
@@ -92,15 +93,15 @@ def export_eventlog(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
     The event of a mark ends where it starts. Events of a result have the column ``counts``.
     """
-    found = any(one.counts is not None for video in videos for one in video.segments)
+    found = any(segment.counts is not None for video in videos for segment in video.segments)
     rows = [
         (
-            readable(video.name), one.label,
-            *(timestamp(video.milliseconds(at)) for at in (one.start_s, one.end_s)), one.key_step,
-            *([one.counts and not one.shows] if found else []),
+            readable(video.name), segment.label,
+            *(timestamp(video.milliseconds(at)) for at in (segment.start_s, segment.end_s)), segment.key_step,
+            *([segment.counts and not segment.shows] if found else []),
         )
         for video in videos
-        for one in video.segments
+        for segment in video.segments
     ]  # fmt: skip
     columns = ("case:concept:name", "concept:name", "start_timestamp", "time:timestamp", "key_step")
     write_rows((*columns, *(["counts"] if found else [])), rows, folder / "eventlog.csv")
@@ -152,11 +153,11 @@ def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """
     pympi = optional("pympi", "format elan", "pip install pympi-ling")
     entries = {name: f"cveid{number}" for number, name in enumerate(dict.fromkeys(key_steps_of(videos).values()))}
-    tiers = (TIER, MARKS_TIER) if any(one.mark for video in videos for one in video.segments) else (TIER,)
+    tiers = (TIER, MARKS_TIER) if any(segment.mark for video in videos for segment in video.segments) else (TIER,)
     notes = tuple(
         tier
         for tier, there in (
-            (NOTES_TIER, any(one.note for video in videos for one in video.segments)),
+            (NOTES_TIER, any(segment.note for video in videos for segment in video.segments)),
             (DEVIATIONS_TIER, any(video.told for video in videos)),
         )
         if there
@@ -190,16 +191,16 @@ def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
 def _annotations(video: ExportedVideo) -> Iterator[tuple[str, int, int, str]]:
     """Yield tier, start and end in milliseconds, and label; a mark ends after a frame, or where the next one starts."""
     frame = 40 if math.isnan(video.fps) else max(1, round(1000 / video.fps))
-    marks = [video.milliseconds(one.start_s) for one in video.segments if one.mark]
-    for one in video.segments:
-        start, end = video.milliseconds(one.start_s), video.milliseconds(one.end_s)
-        if one.mark:
+    marks = [video.milliseconds(segment.start_s) for segment in video.segments if segment.mark]
+    for segment in video.segments:
+        start, end = video.milliseconds(segment.start_s), video.milliseconds(segment.end_s)
+        if segment.mark:
             end = min((at for at in marks if start < at < start + frame), default=start + frame)
-            yield MARKS_TIER, start, end, one.label
+            yield MARKS_TIER, start, end, segment.label
         elif end > start:
-            yield TIER, start, end, one.label
-            if one.note:
-                yield NOTES_TIER, start, end, one.note
+            yield TIER, start, end, segment.label
+            if segment.note:
+                yield NOTES_TIER, start, end, segment.note
     yield from _deviation_annotations(video, frame)
 
 
@@ -257,7 +258,7 @@ def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
     point events of behaviours of their own, because a behaviour of BORIS has one kind of events. Texts that BORIS may
     write into tables are guarded against formulas (`rgwot.runtime.csv_files.cell`).
     """
-    marked = {one.key_step for video in videos for one in video.segments if one.mark}
+    marked = {segment.key_step for video in videos for segment in video.segments if segment.mark}
     kinds = [("State event", key_step, label) for key_step, label in key_steps_of(videos).items()]
     kinds += [("Point event", key_step, label + POINT) for _, key_step, label in kinds if key_step in marked]
     codes = dict.fromkeys((_behaviour(video, row), row.deviation.key_step) for video in videos for row in video.told)

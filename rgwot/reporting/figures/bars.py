@@ -133,7 +133,7 @@ def collapse_facts(diagnostics: Diagnostics, video: str) -> tuple[tuple[str, ...
 
 
 def degenerate_text(degenerate: Sequence[bool]) -> str:
-    """Say how many of the runs drawn collapsed; a figure of degenerate solutions may have none to show."""
+    """Return a clause on how many of the drawn clusterings collapsed."""
     count = sum(degenerate)
     return f"{count or 'none'} of the {len(degenerate)} clusterings drawn {'are' if count > 1 else 'is'} degenerate"
 

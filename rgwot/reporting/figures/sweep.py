@@ -32,7 +32,7 @@ APART = 0.11
 STAR: dict[str, Any] = {
     "marker": "*", "markersize": 9, "markeredgecolor": "#000000", "markeredgewidth": 0.5, "linestyle": "none",
 }  # fmt: skip
-#: Labels of a second axis above a panel.
+#: Labels of the second axis, which is above a panel.
 ABOVE = {"radius": "active radius a, frames", "temperature": "temperature ε/(1−α)"}
 Sweepable = Mapping[float | str, Row]
 """Rows by the value of a parameter; ``gt`` and ``gt+1`` are numbers of key steps, ``all`` is the number of videos."""
@@ -128,8 +128,8 @@ def parameter_sweep(study: Study, panels: Sequence[_Panel]) -> Drawing:
         "Scores over a parameter: means over seeds as in the tables, bands from the least to the largest seed, "
         "stars as papers report."
     )
-    curves = [curve for one in panels for curve in (one.curve, *one.untrained.values())]
-    reported, places = [one.reported for one in panels], [one.place for one in panels]
+    curves = [curve for panel in panels for curve in (panel.curve, *panel.untrained.values())]
+    reported, places = [panel.reported for panel in panels], [panel.place for panel in panels]
     return scored(study, _draw_sweep, (tuple(panels),), curves, reported, places, caption)
 
 
@@ -185,14 +185,14 @@ def _draw_sweep(title: str, about: str, panels: Sequence[_Panel], seeds: Sequenc
     drawn, axes = sheet(rows, columns, height=2.25 * rows + 0.95, sharey=True)
     for axis, shown in zip(axes.flat, panels, strict=False):
         _scores(axis, shown)
-        if len({one.place.name for one in panels}) > 1:
+        if len({panel.place.name for panel in panels}) > 1:
             axis.set_title(shown.place.label)
     for axis in axes[:, 0]:
         axis.set_ylabel("score, %")
         axis.set_ylim(bottom=0)
     _legend(drawn, axes)
     band = "; line: mean over seeds, band: least to largest" if len(seeds) > 1 else ""
-    features = FINE_TUNED if any(one.reported for one in panels) else ""
+    features = FINE_TUNED if any(panel.reported for panel in panels) else ""
     tell(drawn, title, f"{about}{band}{features}")
     return drawn
 

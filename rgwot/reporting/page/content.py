@@ -48,10 +48,10 @@ from rgwot.reporting.page.data import (
     Groups,
     GroupsOfRun,
     PageData,
+    PageScores,
     RankedOrder,
     RunFacts,
     ScoreRow,
-    Scores,
     SeedScores,
     Suggestion,
     Video,
@@ -381,8 +381,8 @@ def sure_by_seeds(
     procedure, deviations = cast("tuple[Procedure, Sequence[Deviation]]", shown[place].procedure)
     if any(first.sureness is not None for first in deviations):
         return list(deviations)
-    own = [one for one in deviations if one.against == "own"]
-    deviations = [one for one in deviations if one.against != "own"]
+    own = [deviation for deviation in deviations if deviation.against == "own"]
+    deviations = [deviation for deviation in deviations if deviation.against != "own"]
     others = []
     for (first, other), both in seeds.items():
         if place in (first, other):
@@ -507,7 +507,7 @@ def shown_truth(manifest: pd.DataFrame, annotations: pd.DataFrame) -> list[list[
     return list(of_video.values())
 
 
-def read_task_scores(tree: Tree, runs: Sequence[Run]) -> Scores | None:
+def read_task_scores(tree: Tree, runs: Sequence[Run]) -> PageScores | None:
     """Return the scores of the runs, rounded to 5 digits, or None if no run has scores."""
     scored = [run for run in runs if tree.at(paths.SCORES, run).exists()]
     if not scored:
@@ -532,7 +532,7 @@ def read_task_scores(tree: Tree, runs: Sequence[Run]) -> Scores | None:
                 seeds=[SeedScores(run.seed, _finite(by_seed.get(run.seed, {}))) for run in seeds],
             )
         )
-    return Scores(list(PROTOCOLS), list(BACKGROUNDS), list(RULES), list(SHOWN_METRICS), rows)
+    return PageScores(list(PROTOCOLS), list(BACKGROUNDS), list(RULES), list(SHOWN_METRICS), rows)
 
 
 def leading_scores(tree: Tree, runs: Sequence[Run]) -> dict[Run, float]:

@@ -114,7 +114,7 @@ class ScoreRow:
 
 
 @dataclass(frozen=True)
-class Scores:
+class PageScores:
     """Scores of all results that have any, and the axes of their keys."""
 
     protocols: Sequence[str]
@@ -172,7 +172,7 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class PageData:
-    """What every tab of a page needs.
+    """The data of all tabs of a page.
 
     ``frames`` is the number of pictures in a strip, ``colours`` the number of colours. ``steps`` are the annotated
     steps, ``truth`` the annotated segments and marks (start, end, step; 0 is background) of every video in seconds.
@@ -192,6 +192,6 @@ class PageData:
     names_path: str
     typed: Mapping[str, RunNames]
     curves: Sequence[Curve]
-    scores: Scores | None
+    scores: PageScores | None
     groups: Groups | None
     next: Suggestion | None

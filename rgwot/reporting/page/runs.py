@@ -180,7 +180,7 @@ def _learned(
     deviations = read_deviation_list(tree.at(paths.DEVIATIONS, run))
     if (path := expected_file(tree.keysteps(run))) is None:
         return (procedure, deviations), ()
-    # Key steps of one name stay apart here, as on the rest of the page, but for what is expected.
+    # Key steps with the same name stay separate here, as on the rest of the page, except for the expected procedure.
     told = named(segments, names, None, deviations, read_expected(path))
     return (procedure, told.deviations), told.own
 
@@ -281,7 +281,7 @@ def _body(segments: pd.DataFrame, recordings: Sequence[Recording], videos: pd.Da
         other = {str(at): step for at, step in enumerate(shown) if step != rows["key_step"].iat[at]}
         if other:
             by_video[place[video]]["shows"] = other
-    orders = {one.video: first_order(one.events) for one in recordings if one.video in place}
+    orders = {recording.video: first_order(recording.events) for recording in recordings if recording.video in place}
     return {
         "segments": by_video,
         "orders": {place[video]: list(order) for video, order in orders.items()},
@@ -363,7 +363,7 @@ def as_sentence(note: str) -> str:
 MOST_LINES, MOST_DEVIATIONS = 30, 6
 #: The sureness of a deviation that a second reading has yet to decide.
 BEING_CHECKED = "being checked"
-#: What a card says of a key step without a need that is known.
+#: The text of a card whose key step has no known need.
 UNKNOWN_NEED = "nothing is known to come before it"
 #: Marks the number of a key step in the text, which is then split there.
 _STEP = "\0"
@@ -536,7 +536,7 @@ Also = Mapping[int, Collection[tuple[str, str, int]]]
 
 
 def _holds_also(deviation: Deviation, also: Also | None) -> str:
-    """Return with which other numbers of key steps a deviation holds; empty if none is known."""
+    """Return the other numbers of key steps for which a deviation holds, in words; empty if none is known."""
     numbers = [str(K) for K, holding in sorted((also or {}).items()) if what(deviation) in holding]
     return f"also with {join_words(numbers)} key steps" if numbers else ""
 
@@ -595,7 +595,7 @@ def _lines(
     taught: Collection[str],
     nothing: str = "",
 ) -> list[_Line]:
-    """Return the videos with their deviations; ``nothing`` is said where none is found and nobody annotated."""
+    """Return the videos with their deviations; ``nothing`` is the text for videos without deviation and annotation."""
     lines: list[_Line] = []
     for place, video in enumerate(videos):
         if video.status == "skipped":

@@ -64,7 +64,7 @@ class Hyperparameters(AnyTable):
         frame = self.frame()
         write_csv(frame, output)
         texts = frame[[*self.methods, "reported"]].replace("", "–")
-        # Reported values that are not in the paper's table.
+        # Reported values that are not in the paper's table, by source.
         by_source = frame[frame["source"] != ""].groupby("source", sort=False)["label"].agg(", ".join)
         notes = [
             "Resolved from the configuration of this run; the key of every value is in the CSV.",

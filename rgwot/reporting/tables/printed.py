@@ -411,7 +411,7 @@ def row_notes(table: Table, frame: pd.DataFrame) -> list[str]:
         )
     remarks = measured.drop_duplicates(["method", "note"]).groupby("note", sort=False)["method"].agg(list)
     for note, rows in remarks.items():
-        if note:
+        if note != "":
             who = "All measured rows" if len(set(rows)) == len(table.rows) else ", ".join(labels[row] for row in rows)
             lines.append(f"{who}: {note}.")
     return lines

@@ -5,4 +5,4 @@ import pytest
 
 @pytest.fixture(scope="module", autouse=True)
 def everywhere(peers: None) -> None:
-    """Every test of a peer needs it."""
+    """Every test in this folder needs the extension."""

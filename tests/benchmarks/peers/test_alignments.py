@@ -66,7 +66,7 @@ def test_gtcc_limits_the_gradient(task: Path, tmp_path: Path) -> None:
     assert not np.array_equal(terms(tmp_path / "1.0"), terms(tmp_path / "None"))
 
 
-# What GTCC drops costs more as cycles get better, and the more may be dropped.
+# The penalty for dropped frames grows as cycles improve and as more frames may be dropped.
 @pytest.mark.parametrize(("name", "changes"), [("gtcc", {"gtcc__keep": 1.0, "gtcc__mixture": 3}), ("lav", {})])
 def test_the_alignment_falls_on_a_planted_problem(
     task: Path, tmp_path: Path, name: str, changes: dict[str, Any]

@@ -47,19 +47,19 @@ def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
 @pytest.mark.parametrize("name", LEARNED)
 def test_steps_in_any_order_are_found_together_and_in_new_videos(name: str) -> None:
     frames, truth = task(noise=0.1 if name == "hvq" else 0.5)
-    made = decode_by(name, frames, 4, {}, np.random.default_rng(name == "hvq"))
-    assert same_partition(truth, made.labels)
-    facts = made.facts[name]
+    decoded = decode_by(name, frames, 4, {}, np.random.default_rng(name == "hvq"))
+    assert same_partition(truth, decoded.labels)
+    facts = decoded.facts[name]
     # The alignment loss may rise: its plans sharpen with the embedding.
     assert name == "vasot" or facts.loss_last < facts.loss_first
-    predict = predict_by(name, made, 4, {})
+    predict = predict_by(name, decoded, 4, {})
     swapped = Frames(np.concatenate([frames.x[96:144], frames.x[:48]]), (48, 48), 2.0)
-    np.testing.assert_array_equal(predict(swapped).labels, np.r_[made.labels[96:144], made.labels[:48]])
+    np.testing.assert_array_equal(predict(swapped).labels, np.r_[decoded.labels[96:144], decoded.labels[:48]])
     if name in BOTH:
         assert facts.key_steps == 4
         assert sum(facts.shares) == pytest.approx(1)
         assert 0 <= facts.residual < 1
-        np.testing.assert_allclose(made.memberships.sum(axis=1), 1, atol=1e-9)
+        np.testing.assert_allclose(decoded.memberships.sum(axis=1), 1, atol=1e-9)
 
 
 def test_the_loss_is_the_cross_entropy_with_a_constant_plan() -> None:
@@ -100,8 +100,8 @@ def test_a_radius_reaches_a_neighbour() -> None:
 def test_centres_begin_at_the_directions_of_k_means() -> None:
     angles = np.deg2rad([0, 2, 90, 92, 200, 202, 202])
     f = torch.from_numpy(np.stack([np.cos(angles), np.sin(angles)], axis=1))
-    found = first_centres(f, 3, np.random.default_rng(0))
-    degrees = torch.rad2deg(torch.atan2(found[:, 1], found[:, 0])) % 360
+    centres = first_centres(f, 3, np.random.default_rng(0))
+    degrees = torch.rad2deg(torch.atan2(centres[:, 1], centres[:, 0])) % 360
     assert sorted(degrees.tolist()) == pytest.approx([1, 91, 200 + 4 / 3], abs=1e-3)
     assert len(first_centres(f, 7, np.random.default_rng(0))) == 6
     rounding = f[:1].float().repeat(9, 1) + 1e-7 * torch.randn(9, 2, generator=torch.Generator().manual_seed(0))
@@ -112,17 +112,17 @@ def test_centres_begin_at_the_directions_of_k_means() -> None:
 def test_a_generator_decides_everything_whatever_the_number_of_threads(name: str) -> None:
     frames, _ = task(noise=1.5)
     threads, state = torch.get_num_threads(), torch.random.get_rng_state()
-    found = []
+    actual = []
     for number, seed in ((1, 0), (2, 0), (1, 1)):
         torch.set_num_threads(number)
-        found.append(decode_by(name, frames, 4, quick(), np.random.default_rng(seed)))
+        actual.append(decode_by(name, frames, 4, quick(), np.random.default_rng(seed)))
         assert torch.get_num_threads() == number
     torch.set_num_threads(threads)
     assert torch.equal(torch.random.get_rng_state(), state)
-    np.testing.assert_array_equal(found[0].labels, found[1].labels)
-    np.testing.assert_array_equal(found[0].memberships, found[1].memberships)
-    assert found[0].facts == found[1].facts
-    assert found[0].facts != found[2].facts
+    np.testing.assert_array_equal(actual[0].labels, actual[1].labels)
+    np.testing.assert_array_equal(actual[0].memberships, actual[1].memberships)
+    assert actual[0].facts == actual[1].facts
+    assert actual[0].facts != actual[2].facts
 
 
 def test_a_single_video_has_nothing_to_be_aligned_with() -> None:
@@ -131,7 +131,7 @@ def test_a_single_video_has_nothing_to_be_aligned_with() -> None:
     asot, vasot = (decode_by(name, one, 4, quick(), np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
     np.testing.assert_array_equal(asot.labels, vasot.labels)
-    # Nor without a weight; and with one, the other videos do count.
+    # The same holds without a weight; with one, the other videos do matter.
     none = {**quick(), "vasot.beta": 0.0}
     asot, vasot = (decode_by(name, frames, 4, none, np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
@@ -191,8 +191,8 @@ def test_a_padded_video_is_one_of_256_frames_without_mass_after_its_own(shared: 
         batch.append((n, real, cost))
 
     def gradient(T: torch.Tensor, cost: torch.Tensor) -> torch.Tensor:
-        found = block.alpha * band @ (T.sum(1, keepdim=True) - T) + (1 - block.alpha) * cost
-        return found + block.epsilon * (T + 1e-12).log() + block.lambda_ * ((T.sum(0) * K).log() + 1)
+        actual = block.alpha * band @ (T.sum(1, keepdim=True) - T) + (1 - block.alpha) * cost
+        return actual + block.epsilon * (T + 1e-12).log() + block.lambda_ * ((T.sum(0) * K).log() + 1)
 
     plans = [real / n / K * torch.ones(N, K) for n, real, _ in batch]
     largest = [gradient(T, cost).max() for T, (_, _, cost) in zip(plans, batch, strict=True)]
@@ -207,8 +207,8 @@ def test_a_padded_video_is_one_of_256_frames_without_mass_after_its_own(shared: 
             T = real * T / T.sum(1, keepdim=True).clamp_min(1e-300) / n
         log_p = torch.log_softmax(f @ centres.T / TEMPERATURE, 1)
         expected.append(-(n * T[:n] * log_p).sum() / N)
-    found = torch.cat(segmentation_losses([f[None] for f in videos], centres, block, shared))
-    torch.testing.assert_close(found, torch.stack(expected), rtol=1e-6, atol=1e-9)
+    actual = torch.cat(segmentation_losses([f[None] for f in videos], centres, block, shared))
+    torch.testing.assert_close(actual, torch.stack(expected), rtol=1e-6, atol=1e-9)
     (plain,) = segmentation_losses([videos[0][None]], centres, Asot(r=0.05, capped=capped))
     assert not torch.isclose(plain[0] * lengths[0] / N, expected[0])
 
@@ -236,7 +236,7 @@ def test_the_alignment_is_the_25_passes_over_dense_matrices(column: str, pad: bo
     cost = torch.cat([torch.full((1, M), 0.5), cost])
     half = torch.full((N + 1, 1), 0.5)
     cost = torch.cat([half, cost] if column == "first" else [cost, half], dim=1).double()
-    # The masks of both: the first place is real, then the frames; whatever stands there.
+    # The masks of both: the first position is always real, then come the frames.
     rows, columns = torch.arange(N + 1) <= n, torch.arange(M + 1) <= m
     mask = (rows[:, None] & columns).double()
     T = mask / mask.sum()
@@ -249,9 +249,9 @@ def test_the_alignment_is_the_25_passes_over_dense_matrices(column: str, pad: bo
     weights = ((n + 1) * T[1:, 1:])[:n, :m]
     log_p = torch.log(torch.softmax(x @ y.T / TEMPERATURE, 1) + 1e-11)
     expected = -(weights * log_p).sum() / N
-    found = align(x, y, block, column)
-    torch.testing.assert_close(found, expected)
-    for one, other in zip(torch.autograd.grad(found, (x, y)), torch.autograd.grad(expected, (x, y)), strict=True):
+    actual = align(x, y, block, column)
+    torch.testing.assert_close(actual, expected)
+    for one, other in zip(torch.autograd.grad(actual, (x, y)), torch.autograd.grad(expected, (x, y)), strict=True):
         torch.testing.assert_close(one, other)
 
 
@@ -263,7 +263,7 @@ def test_variants_are_data() -> None:
     released = {"pad": True, "by_root": True, "capped": False}
     assert (plain.pad, plain.by_root, plain.capped) == (False, False, True)
     assert plain.model_copy(update=released).by_block() == asot.by_block()
-    # What VASOT's run_bf.sh gives, and the defaults of its train.py; labels come with the constants of training.
+    # The options in VASOT's run_bf.sh, and the defaults of its train.py; labelling uses the constants of training.
     published = {"alpha": 0.5, "rho": 0.2, "r": 0.04, "epsilon": 0.07, "lambda_": 0.1, "iterations": 25, "N": 256}
     published |= {"epochs": 50, "alpha_test": 0.5, "epsilon_test": 0.07, "lambda_test": 0.1, "hidden": 128, "D": 40}
     assert {name: getattr(vasot, name) for name in published} == published
@@ -286,14 +286,16 @@ def test_variants_are_data() -> None:
 def test_awkward_videos_are_labelled(name: str, K: int, x: np.ndarray) -> None:
     for lengths in ((len(x),), (len(x), len(x))):
         frames = Frames(np.tile(x, (len(lengths), 1)), lengths, 2.0)
-        made = decode_by(name, frames, K, quick(), np.random.default_rng(0))
-        assert 0 <= made.labels.min() <= made.labels.max() < K
-        assert all(math.isfinite(getattr(made.facts[name], key, 0)) for key in ("loss_first", "loss_last", "residual"))
+        decoded = decode_by(name, frames, K, quick(), np.random.default_rng(0))
+        assert 0 <= decoded.labels.min() <= decoded.labels.max() < K
+        assert all(
+            math.isfinite(getattr(decoded.facts[name], key, 0)) for key in ("loss_first", "loss_last", "residual")
+        )
         if name in BOTH:
-            assert np.isfinite(made.memberships).all()
-            assert made.memberships.shape == (len(frames.x), K)
-            assert (x != x[0]).any() or set(made.labels.tolist()) == {0}
-        predict = predict_by(name, made, K, quick())
+            assert np.isfinite(decoded.memberships).all()
+            assert decoded.memberships.shape == (len(frames.x), K)
+            assert (x != x[0]).any() or set(decoded.labels.tolist()) == {0}
+        predict = predict_by(name, decoded, K, quick())
         assert set(predict(Frames(np.ones((2, 4)), (1, 1), 2.0)).labels.tolist()) <= set(range(K))
 
 

@@ -52,7 +52,7 @@ def drawn(n: int, seed: int, batch: int = 1) -> Draw:
 
 @pytest.fixture
 def fits(monkeypatch: pytest.MonkeyPatch) -> list[Mixtures]:
-    """Mixtures as they are fitted, one direction after the other, where the videos differ in length."""
+    """Fit the mixtures of both directions separately, because the videos differ in length."""
     found: list[Mixtures] = []
 
     def fit(alpha: Tensor, components: int) -> Mixtures:
@@ -112,8 +112,8 @@ def test_against_loops(components: int, delta: float, tau: float, fits: list[Mix
                 u[p], v[p], anchors[p].tolist(), bool(before[p]), mine, share[p], delta=delta, tau=tau
             )
         assert loss[p].item() == pytest.approx(expected, rel=1e-9)
-    # Both sides were drawn, and of 12 and 15 frames all are anchors.
-    assert {bool(side) for one in draws for side in one.before} == {False, True}
+    # Both sides were drawn, and all of the 12 and 15 frames are anchors.
+    assert {bool(side) for draw in draws for side in draw.before} == {False, True}
     assert draws[0].anchors.tolist() == [list(range(12))] * 2
 
 
@@ -154,7 +154,7 @@ def test_windows_by_hand() -> None:
     anchors = torch.tensor([[0, 1, 4, 8, 9]]).expand(2, -1)
     inside = windows(10, Draw(anchors, torch.tensor([False, True])), 0.2)
     found = [[row.nonzero().flatten().tolist() for row in one] for one in inside]
-    # Of ten frames two: the anchor and the next, or the two before it; at an end its two frames as well.
+    # Two of ten frames: the anchor and the next one, or the two before it; also at either end of the video.
     assert found[0] == [[0, 1], [0, 1, 2], [4, 5], [8, 9], [8, 9]]
     assert found[1] == [[0, 1], [0, 1], [2, 3], [6, 7, 8, 9], [7, 8, 9]]
     assert windows(2, Draw(torch.tensor([[0, 1]]), torch.tensor([True])), 0.2).any(2).all()
@@ -257,13 +257,13 @@ def test_fits_to_one_frame_and_to_nothing_in_particular_are_finite() -> None:
 
 
 def test_draws() -> None:
-    found = drawn(32, 0, 60)
-    assert found.anchors.shape == (60, 20)
-    assert (found.anchors.diff(dim=1) > 0).all()
-    assert sorted(set(found.anchors.flatten().tolist())) == list(range(32))
-    assert 15 < int(found.before.sum()) < 45
+    windows = drawn(32, 0, 60)
+    assert windows.anchors.shape == (60, 20)
+    assert (windows.anchors.diff(dim=1) > 0).all()
+    assert sorted(set(windows.anchors.flatten().tolist())) == list(range(32))
+    assert 15 < int(windows.before.sum()) < 45
     assert drawn(5, 0).anchors.tolist() == [[0, 1, 2, 3, 4]]
-    torch.testing.assert_close(drawn(32, 0, 60).anchors, found.anchors)
+    torch.testing.assert_close(drawn(32, 0, 60).anchors, windows.anchors)
 
 
 def batch_of(x: Tensor, y: Tensor, seed: int = 0, iteration: int = 0, planned: int = 10_000) -> PairBatch:
@@ -314,7 +314,7 @@ def test_drop_function_by_hand() -> None:
         scores = np.array([(frames[p, i] @ numbers[:4] + numbers[4]).item() for i in range(6)])
         expected = (scores - scores.mean()) / scores.std(ddof=1)
         np.testing.assert_allclose(found[p].detach().numpy(), expected, rtol=1e-9)
-    # Frames that are all the same have no score, and no infinite slope.
+    # Identical frames have score 0 and a finite gradient.
     same = frames[:, :1].expand(-1, 6, -1).clone().requires_grad_()
     scores = score(same, other)
     assert not scores.any()

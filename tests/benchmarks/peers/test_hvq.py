@@ -25,7 +25,7 @@ def test_a_vector_gets_the_code_of_largest_cosine() -> None:
     book = codebook()
     assert book.assign(unit(0, 40, 45, 50, 170, -100)).tolist() == [0, 0, 0, 1, 1, 0]
     torch.testing.assert_close(book.quantise(unit(40, 50), torch.tensor([0, 1])), torch.eye(2))
-    # By cosine, whatever the lengths of codes.
+    # Codes are assigned by cosine, whatever their lengths.
     book.codes = torch.tensor([[0.1, 0.0], [0.0, 1.0]])
     assert book.assign(unit(40)).tolist() == [0]
 
@@ -58,7 +58,7 @@ def test_a_dead_code_becomes_a_vector_of_the_step() -> None:
     drawn = np.random.default_rng(0).integers(3, size=1)[0]
     torch.testing.assert_close(book.codes[1], z[drawn])
     assert book.replaced == 1
-    # With the limit for its count it stays for as long as it gets as many vectors as that.
+    # A code whose count equals the limit stays as long as it gets that many vectors.
     book.update(unit(0, 1, 2, 3, 18, 19, 20, 21), torch.tensor([0, 0, 0, 0, 1, 1, 1, 1]), np.random.default_rng(0))
     assert book.counts[1].item() == pytest.approx(0.8 * 3 + 0.2 * 4)
     assert book.replaced == 1
@@ -74,7 +74,7 @@ def test_the_loss_by_hand_and_what_it_pulls() -> None:
     first, second = [0.04 + 0.36, 0.0], [0.64 + 0.16, 0.36 + 0.04]
     assert loss.item() == pytest.approx((sum(first) + sum(second)) / 4 + 0.002 * (1 + 4) / 2)
     loss.backward()
-    # Codes are constants: z is drawn to its own code, and by way of it to the code's.
+    # Codes are constants in the gradient: z is pulled towards its first code and, through it, towards the second.
     assert z.grad is not None
     torch.testing.assert_close(z.grad, torch.tensor([[0.2 + 0.8, -0.6 - 0.4], [0.6, -0.2]]) / 2)
 
@@ -131,7 +131,7 @@ def test_codes_move_before_vectors_are_replaced_by_them() -> None:
 
 
 def test_few_frames_do_not_kill_every_code() -> None:
-    # Sixteen frames cannot give eight codes three each; the limit is half of what each may expect.
+    # Sixteen frames cannot give eight codes three each; the limit is half of the mean count.
     frames = Frames(task()[0].x[::12], (4,) * 4, 2.0)
     learned, _ = learn(frames, 4, Hvq(epochs=1), np.random.default_rng(0))
     assert learned.fine.dead == 4 / 2 / len(learned.fine.codes)

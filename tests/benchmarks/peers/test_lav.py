@@ -49,7 +49,7 @@ def test_value_and_gradient_against_the_recursion(n: int, m: int, gamma: float) 
     value = soft_dtw(cost, gamma)
     expected = torch.stack([recursion(matrix, gamma) for matrix in cost])
     torch.testing.assert_close(value, expected, rtol=1e-12, atol=1e-12)
-    # Other weights per pair than ones: what arrives from above is passed on.
+    # Weights per pair other than one, so that the incoming gradient must be passed on.
     above = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
     (gradient,) = torch.autograd.grad(value, cost, above)
     (through,) = torch.autograd.grad(expected, cost, above)

@@ -30,8 +30,8 @@ STEEP = torch.tensor([100.0, 10.0, 1.0, 100.0, 5.0], dtype=torch.float64)
 
 
 def test_valleys_are_followed_to_their_end() -> None:
-    found = minimise(differentiated(lambda x: valley(x, STEEP)), STARTS, steps=40, iterations=4, rate=1.0)
-    torch.testing.assert_close(found, torch.ones_like(STARTS), rtol=0, atol=1e-4)
+    solution = minimise(differentiated(lambda x: valley(x, STEEP)), STARTS, steps=40, iterations=4, rate=1.0)
+    torch.testing.assert_close(solution, torch.ones_like(STARTS), rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 4])
@@ -41,7 +41,7 @@ def test_steps_are_those_of_pytorch(steps: int, row: int, monkeypatch: pytest.Mo
     module = importlib.import_module("torch.optim.lbfgs")
     search = module._strong_wolfe
     monkeypatch.setattr(module, "_strong_wolfe", lambda *values, max_ls=25, **options: search(*values, **options))
-    found = minimise(differentiated(lambda x: valley(x, STEEP)), STARTS, steps=steps, iterations=4, rate=0.5)
+    solution = minimise(differentiated(lambda x: valley(x, STEEP)), STARTS, steps=steps, iterations=4, rate=0.5)
     x = STARTS[row : row + 1].clone().requires_grad_()
     optimiser = torch.optim.LBFGS([x], lr=0.5, max_iter=4, line_search_fn="strong_wolfe", history_size=10)
 
@@ -53,7 +53,7 @@ def test_steps_are_those_of_pytorch(steps: int, row: int, monkeypatch: pytest.Mo
 
     for _ in range(steps):
         optimiser.step(closure)
-    torch.testing.assert_close(found[row : row + 1], x.detach(), rtol=1e-5, atol=1e-7)
+    torch.testing.assert_close(solution[row : row + 1], x.detach(), rtol=1e-5, atol=1e-7)
 
 
 def test_rows_do_not_mix_and_one_at_its_minimum_stays() -> None:

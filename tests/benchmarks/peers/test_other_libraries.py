@@ -13,9 +13,9 @@ from ticc import _filled, decode_ticc
 def test_the_markov_model_finds_steps_that_are_far_apart() -> None:
     pytest.importorskip("hmmlearn")
     frames, truth = task(noise=0.2)
-    found = [decode_hmm(frames, 4, np.random.default_rng(0), Hmm()).labels for _ in range(2)]
-    np.testing.assert_array_equal(*found)
-    assert adjusted_rand_score(truth, found[0]) > 0.95
+    actual = [decode_hmm(frames, 4, np.random.default_rng(0), Hmm()).labels for _ in range(2)]
+    np.testing.assert_array_equal(*actual)
+    assert adjusted_rand_score(truth, actual[0]) > 0.95
 
 
 def test_ticc_labels_every_sample() -> None:

@@ -186,9 +186,9 @@ def test_a_batch_is_its_problems_one_by_one() -> None:
     whole = solve_partial(cost, **{**SETTINGS, "tolerance": 1e-6})
     assert len(set(whole.iterations.tolist())) > 1
     for b in range(4):
-        one = solve_partial(cost[b : b + 1], **{**SETTINGS, "tolerance": 1e-6})
-        np.testing.assert_allclose(one.plan[0], whole.plan[b], rtol=1e-10)
-        assert one.iterations.item() == whole.iterations[b].item()
+        solution = solve_partial(cost[b : b + 1], **{**SETTINGS, "tolerance": 1e-6})
+        np.testing.assert_allclose(solution.plan[0], whole.plan[b], rtol=1e-10)
+        assert solution.iterations.item() == whole.iterations[b].item()
 
 
 def test_descent_never_rises() -> None:
@@ -289,10 +289,10 @@ def test_the_method_is_the_loss_of_its_plan(changes: dict[str, Any]) -> None:
     """Its gradient too: the plan is that of the detached embeddings."""
     batch = batch_of(12)
     batch.x.requires_grad_()
-    found = TrainedEncoder.of(nested({**FAMILIES["remap"].sets, **changes})).loss(batch)
+    actual = TrainedEncoder.of(nested({**FAMILIES["remap"].sets, **changes})).loss(batch)
     timed = {"x_positions": batch.x_times / 10, "y_positions": batch.y_times / 10}
     weights = align_frames_partially(batch.x.detach(), batch.y, **(timed if "ot.prior_time" in changes else {}))
     expected = remap_loss(batch.x, batch.y, weights, lambda_c=changes.get("partial.lambda_c", 1.0))
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
-    gradients = [torch.autograd.grad(loss.sum(), batch.x)[0] for loss in (found, expected)]
+    torch.testing.assert_close(actual, expected, rtol=1e-12, atol=0)
+    gradients = [torch.autograd.grad(loss.sum(), batch.x)[0] for loss in (actual, expected)]
     torch.testing.assert_close(*gradients)

@@ -56,8 +56,8 @@ def test_the_gradient_is_that_of_the_objective(weights: dict[str, float]) -> Non
     plan = torch.rand(2, 27, 4, generator=generator, dtype=torch.float64) + 0.01
     plan /= plan.sum((1, 2), keepdim=True)
     cost = torch.rand(2, 27, 4, generator=generator, dtype=torch.float64)
-    found = segmentation_gradient(plan.log(), cost, Weights(**weights))
-    for one, its_cost, its_gradient in zip(plan, cost, found, strict=True):
+    gradient = segmentation_gradient(plan.log(), cost, Weights(**weights))
+    for one, its_cost, its_gradient in zip(plan, cost, gradient, strict=True):
         one = one.clone().requires_grad_()
         objective(one, its_cost, **weights).backward()
         # The entropy's constant is left out.
@@ -75,7 +75,7 @@ def test_where_the_steps_come_to_rest_the_plan_is_a_mean_field(weights: dict[str
     field = torch.empty_like(p)
     for i in range(n):
         near = [j for j in range(i - reach, i + reach + 1) if j != i]
-        # A mean over all 2 N r places: those beyond the ends of the video charge nothing.
+        # The mean is over all 2 N r positions; those beyond the ends of the video cost nothing.
         apart = sum(1 - p[j] for j in near if 0 <= j < n) / len(near)
         field[i] = torch.exp(
             -((1 - weights["alpha"]) * cost[0, i] + 2 * weights["alpha"] * apart
@@ -84,7 +84,7 @@ def test_where_the_steps_come_to_rest_the_plan_is_a_mean_field(weights: dict[str
     field /= field.sum(1, keepdim=True)
     assert (p - field).abs().max() < 1e-9
     assert segmentation_residual(log_plan, cost, Weights(**weights)).item() == pytest.approx(0, abs=1e-9)
-    # The published 25 steps are not there yet.
+    # The published number of steps, 25, does not reach convergence.
     early = solve_segmentation(cost, Weights(**weights), 25)
     assert segmentation_residual(early, cost, Weights(**weights)).item() > 1e-5
 
@@ -112,7 +112,7 @@ def test_steps_in_noise_are_found_and_a_flicker_is_smoothed_away() -> None:
 
 
 def test_shares_are_pulled_together_and_none_is_forced() -> None:
-    # All frames look like step 0; with a heavy lambda the others get some of them all the same.
+    # All frames look like step 0; with a large lambda, the other steps still get some of them.
     cost = torch.tensor([0.0, 0.1, 0.1], dtype=torch.float64).expand(1, 30, 3).contiguous()
     shares = [
         solve_segmentation(cost, Weights(0.0, 0.04, 0.02, pull), 2000).exp().sum(1)[0] for pull in (0.0, 0.1, 10.0)

@@ -1,4 +1,4 @@
-"""The hidden semi-Markov model: its best segmentation against all there are, its estimates, and as a decoder."""
+"""The hidden semi-Markov model: its best segmentation against all segmentations, its estimates, and as a decoder."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_estimates_by_hand() -> None:
     np.testing.assert_allclose(model.centres, [[11 / 3], [6.0], [8.0]])
     offsets = [11 / 3, 5 / 3, 1.0, 1.0, 16 / 3]
     np.testing.assert_allclose(model.variance, np.mean(np.square(offsets)))
-    # Runs of 0: 2 and 1 long; of 1: 1 and 1; nobody does 2, which takes the mean of all four.
+    # Runs of 0 have lengths 2 and 1, runs of 1 have 1 and 1; 2 does not occur and takes the mean of all four.
     np.testing.assert_allclose(model.durations, [1.5, 1.0, 1.25])
     np.testing.assert_allclose(model.first, np.array([2, 2, 1]) / 5)
     np.testing.assert_allclose(model.transitions, [[0, 2 / 3, 1 / 3], [2 / 3, 0, 1 / 3], [0.5, 0.5, 0]])

@@ -30,7 +30,9 @@ def directly(x: Array, K: int) -> list[set[int]]:
 
     def means() -> tuple[Array, Array]:
         members = [sorted(cluster) for cluster in clusters]
-        return np.array([x[own].mean(axis=0) for own in members]), np.array([np.mean(own) / T for own in members])
+        return np.array([x[member].mean(axis=0) for member in members]), np.array(
+            [np.mean(member) / T for member in members]
+        )
 
     first = True
     while len(clusters) > K or first:

@@ -14,7 +14,7 @@ import { DATA, state } from "./state.js";
 import { clock, percent } from "./text.js";
 
 const AROUND_S = 1.5;
-/** The moment that is asked about, { video, seconds }, what plays it, and moments without an answer. */
+/** The moment in question, { video, seconds }, its player, and moments that were skipped. */
 let moment = null;
 let shownMoment = null;
 const skippedMoments = new Set();
@@ -29,9 +29,9 @@ async function askNext() {
   const turn = ++askedTurn;
   tellAsking("Looking for the moment that teaches most.");
   try {
-    const found = await ask(`${below("/api/questions", DATA.dataset, DATA.task)}?skipped=${skippedMoments.size}`);
+    const questions = await ask(`${below("/api/questions", DATA.dataset, DATA.task)}?skipped=${skippedMoments.size}`);
     if (moment || turn !== askedTurn) return;
-    const next = found.find((one) => !skippedMoments.has(keyOfMoment(one)));
+    const next = questions.find((question) => !skippedMoments.has(keyOfMoment(question)));
     moment = next ? { video: place.get(next.video), seconds: next.time_s } : null;
     tellAsking(next ? "" : "Every moment has an answer.");
   } catch (error) {
@@ -58,13 +58,13 @@ function drawMoment() {
   }
   const from = Math.max(0, seconds - AROUND_S);
   const till = Math.min(DATA.videos[video].duration, seconds + AROUND_S);
-  const made = opened(video, from, true, tellAsking);
-  made.element.controls = false;
-  // Three seconds, again and again.
-  made.element.addEventListener("timeupdate", () => { if (made.element.currentTime - made.origin >= till) made.element.currentTime = made.origin + from; });
-  made.element.addEventListener("ended", () => { made.element.currentTime = made.origin + from; made.element.play().catch(() => {}); });
-  shownMoment = made;
-  byId("ask-stage").replaceChildren(made.element);
+  const clip = opened(video, from, true, tellAsking);
+  clip.element.controls = false;
+  // Play three seconds in a loop.
+  clip.element.addEventListener("timeupdate", () => { if (clip.element.currentTime - clip.origin >= till) clip.element.currentTime = clip.origin + from; });
+  clip.element.addEventListener("ended", () => { clip.element.currentTime = clip.origin + from; clip.element.play().catch(() => {}); });
+  shownMoment = clip;
+  byId("ask-stage").replaceChildren(clip.element);
 }
 
 function giveAnswer(name) {
@@ -105,15 +105,15 @@ export function drawChanges() {
     const bar = make("div", { className: "bar", role: "img", aria: { label: video.name } });
     for (const [start, end, step] of segmentsOf(at, state.run)) {
       const name = stepName(state.run, step);
-      const made = make("div", { className: "seg", title: `${calledNow(name)}, ${clock(start)}` }, make("span", { textContent: step ? calledNow(name) : "" }));
-      made.classList.add(...lookOfName(name));
-      spread(made, start, end, video.duration);
-      bar.append(made);
+      const piece = make("div", { className: "seg", title: `${calledNow(name)}, ${clock(start)}` }, make("span", { textContent: step ? calledNow(name) : "" }));
+      piece.classList.add(...lookOfName(name));
+      spread(piece, start, end, video.duration);
+      bar.append(piece);
     }
     for (const [start, end] of latest.changed[video.id] || []) {
-      const made = make("div", { className: "when" });
-      spread(made, start / 1000, end / 1000, video.duration);
-      bar.append(made);
+      const piece = make("div", { className: "when" });
+      spread(piece, start / 1000, end / 1000, video.duration);
+      bar.append(piece);
     }
     return [make("div", { className: "label", textContent: video.name }), bar];
   }));
@@ -127,7 +127,7 @@ export function showAsking() {
   else drawMoment();
 }
 
-/** Stop what plays when another tab is shown. */
+/** Stop the player when another tab is shown. */
 export function pauseAsking() {
   if (shownMoment) release(shownMoment);
   shownMoment = null;

@@ -1,4 +1,4 @@
-// The time that steps take and videos spend on them: two tables and a file. What is counted are occurrences of key steps.
+// How long steps take, and how long videos spend on them: two tables and a file. Only occurrences of key steps count.
 
 import { download, make, table } from "./dom.js";
 import { chip } from "./looks.js";
@@ -7,7 +7,7 @@ import { budgetLines, lengthsOf, spreadOf } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { csvField, fileName, percent, seconds } from "./text.js";
 
-/** Wider tables cannot be read; the file has all of it. */
+/** Largest number of columns; wider tables are unreadable, and the file has everything. */
 const MOST_COLUMNS = 20;
 
 /** The usable videos with the occurrences of their key steps; steps of one name are one. */
@@ -28,10 +28,10 @@ export function drawBudget(space) {
   });
   const wide = steps.length <= MOST_COLUMNS;
   const perVideo = videos.map((video) => {
-    const own = steps.map((step) => lengthsOf([video], step).reduce((sum, length) => sum + length, 0));
-    const rest = video.duration - own.reduce((sum, length) => sum + length, 0);
+    const perStep = steps.map((step) => lengthsOf([video], step).reduce((sum, length) => sum + length, 0));
+    const rest = video.duration - perStep.reduce((sum, length) => sum + length, 0);
     return make("tr", {}, make("td", { textContent: video.name }),
-      ...[...(wide ? own : []), Math.max(0, rest), video.duration].map((s) => make("td", { textContent: s ? seconds(s) : "" })));
+      ...[...(wide ? perStep : []), Math.max(0, rest), video.duration].map((s) => make("td", { textContent: s ? seconds(s) : "" })));
   });
   const save = make("button", { type: "button", textContent: "Download all times (CSV)" });
   save.addEventListener("click", () => download(budgetLines(videos, steps, (step) => csvField(nameOf(run, step)), csvField).join("\n"), "text/csv", fileName(DATA.task, "times.csv")));

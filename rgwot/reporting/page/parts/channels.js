@@ -1,4 +1,4 @@
-// Channels of features around a moment, in the place of a player, for videos that are features alone: each in a band of
+// Channels of features around a moment, instead of a player, for recordings without a video: each in a band of
 // its own, from its least to its greatest value in the whole recording, with its value at the moment.
 
 import { make, offer, recall, remember } from "./dom.js";
@@ -9,7 +9,7 @@ import { ask, below } from "./server.js";
 import { DATA } from "./state.js";
 import { clock, inRange } from "./text.js";
 
-/** Seconds that can be seen at a time, beside the whole recording. */
+/** Choices of the visible seconds; the whole recording is another choice. */
 const SEEN_S = [5, 10, 20, 60, 300];
 /** In pixels: the height of all bands, which is more if each would have less than `BAND`; the times below, the values beside. */
 const HIGH = 260;
@@ -17,7 +17,7 @@ const BAND = 44;
 const BELOW = 18;
 const BESIDE = 58;
 const KEPT_CHANNELS = `rgwot channels ${DATA.dataset}/${DATA.task}`;
-/** What a person chose in this browser: the numbers of channels, and how many seconds are seen; Infinity is not in JSON. */
+/** The choices made in this browser: channels by number, and visible seconds; JSON has no Infinity. */
 const channelChoice = { channels: [], seen: 20, ...recall(KEPT_CHANNELS, null)?.channelChoice };
 
 function keepChoice(changed) {
@@ -25,7 +25,7 @@ function keepChoice(changed) {
   remember(KEPT_CHANNELS, JSON.stringify({ base: null, channelChoice }));
 }
 
-/** The place of the last of ascending times that is no later than a time, or else 0. */
+/** The index of the last of ascending times that is not after `time`; 0 if all are. */
 function placeAt(times, time) {
   let [low, high] = [0, times.length];
   while (high - low > 1) {
@@ -51,25 +51,25 @@ export function channelsOf(video, report, seek = null) {
 
   const seen = () => Math.min(duration, channelChoice.seen || duration);
   const from = () => Math.max(0, Math.min(duration - seen(), moment - seen() / 2));
-  const load = () => ask(`${below("/api/channels", DATA.dataset, DATA.task, id)}?chosen=${channelChoice.channels.join(",")}`).then((found) => {
-    drawn = found;
-    title.textContent = `Channels (${found.chosen.length} of ${found.names.length})`;
-    if (!boxes.childElementCount) boxes.append(...found.names.map(box));
-    const full = found.chosen.length >= found.most;
-    for (const one of boxes.querySelectorAll("input")) {
-      one.checked = found.chosen.includes(Number(one.value));
-      one.disabled = full && !one.checked;
+  const load = () => ask(`${below("/api/channels", DATA.dataset, DATA.task, id)}?chosen=${channelChoice.channels.join(",")}`).then((answer) => {
+    drawn = answer;
+    title.textContent = `Channels (${answer.chosen.length} of ${answer.names.length})`;
+    if (!boxes.childElementCount) boxes.append(...answer.names.map(box));
+    const full = answer.chosen.length >= answer.most;
+    for (const input of boxes.querySelectorAll("input")) {
+      input.checked = answer.chosen.includes(Number(input.value));
+      input.disabled = full && !input.checked;
     }
     draw();
   }).catch((error) => report(error.message));
 
   function box(text, at) {
-    const one = make("input", { type: "checkbox", value: String(at) });
-    one.addEventListener("change", () => {
+    const input = make("input", { type: "checkbox", value: String(at) });
+    input.addEventListener("change", () => {
       keepChoice({ channels: [...boxes.querySelectorAll(":checked")].map(({ value }) => Number(value)) });
       load();
     });
-    return make("label", {}, one, ` ${text}`);
+    return make("label", {}, input, ` ${text}`);
   }
 
   function draw() {
@@ -158,7 +158,7 @@ export function channelsOf(video, report, seek = null) {
     pen.font = "12px sans-serif";
   }
 
-  offer(width, [...SEEN_S.filter((one) => one < duration).map((one) => [one, one < 60 ? `${one} s` : `${one / 60} min`]), [0, "the whole"]]);
+  offer(width, [...SEEN_S.filter((choice) => choice < duration).map((choice) => [choice, choice < 60 ? `${choice} s` : `${choice / 60} min`]), [0, "the whole"]]);
   width.value = String(SEEN_S.includes(channelChoice.seen) && channelChoice.seen < duration ? channelChoice.seen : 0);
   width.addEventListener("change", () => { keepChoice({ seen: Number(width.value) }); width.blur(); draw(); });
   canvas.addEventListener("click", ({ offsetX }) => seek?.(from() + Math.max(0, (offsetX - BESIDE) / (canvas.clientWidth - BESIDE)) * seen()));

@@ -1,4 +1,4 @@
-// The comparison of two results in the tab of scores: how far they agree, what each key step of one is in the other, and
+// The comparison of two results in the tab of scores: their agreement, the counterpart of each key step, and
 // which key steps were split or merged.
 
 import { block, byId, make, offer, table } from "./dom.js";
@@ -18,7 +18,7 @@ export function startComparison() {
   }
 }
 
-/** The first result of another method or decoder, which is more interesting than another seed of the same. */
+/** The first result of another method or decoder, which tells more than another seed of the same one. */
 function differentFrom(run) {
   const { method, decoder } = DATA.runs[run];
   const other = DATA.runs.findIndex((facts) => facts.method !== method || facts.decoder !== decoder);
@@ -32,8 +32,8 @@ export function drawComparison() {
     return;
   }
   const [a, b] = [Number(byId("compare-a").value), Number(byId("compare-b").value)];
-  const found = block("comparisons").find(({ pair }) => pair.includes(a) && pair.includes(b));
-  if (a === b || !found) {
+  const comparison = block("comparisons").find(({ pair }) => pair.includes(a) && pair.includes(b));
+  if (a === b || !comparison) {
     const command = [a, b].map((run) => DATA.runs[run].folder).join(" ");
     // With many results, only the first is compared with every other.
     const many = a && b && block("comparisons").every(({ pair }) => pair.includes(0));
@@ -41,8 +41,8 @@ export function drawComparison() {
     space.replaceChildren(make("p", { textContent: a === b ? "Choose two different results." : many ? `Not compared here: there are so many results that only the first is compared with every other. On a terminal: rgwot compare ${command}` : `Not compared: they have no video in common${besides}.` }));
     return;
   }
-  const side = found.sides[found.pair[0] === a ? 0 : 1];
-  const alone = (found.alone ? `; ${plural(found.alone, "video")} only in one of them` : "") + (found.taught ? `; ${plural(found.taught, "video")} left out, because a result learned from ${found.taught === 1 ? "it" : "them"}` : "");
+  const side = comparison.sides[comparison.pair[0] === a ? 0 : 1];
+  const alone = (comparison.alone ? `; ${plural(comparison.alone, "video")} only in one of them` : "") + (comparison.taught ? `; ${plural(comparison.taught, "video")} left out, because a result learned from ${comparison.taught === 1 ? "it" : "them"}` : "");
   const changes = [
     ...Object.entries(side.split).map(([step, others]) => change("Split", "A", [[a, Number(step)]], "is", others.map((other) => [b, other]), "B")),
     ...Object.entries(side.merged).map(([step, others]) => change("Merged", "A", others.map((other) => [a, other]), "are", [[b, Number(step)]], "B")),
@@ -54,7 +54,7 @@ export function drawComparison() {
     make("td", { textContent: kappa === null ? "" : kappa.toFixed(2) }),
     make("td", { textContent: segments === null ? "" : score(segments) })));
   space.replaceChildren(
-    make("p", { id: "compare-words", textContent: `${plural(found.videos, "video")}, ${clock(found.seconds, 0)}${alone}. Adjusted Rand index ${found.rand.toFixed(2)} (1: the same key steps, about 0: unrelated ones). F1 after matching key steps one to one: ${score(side.macro)} (mean over matched key steps of A), ${score(found.strict)} (of all time). Cohen's kappa ${found.kappa === null ? "none" : found.kappa.toFixed(2)}. F1 of segments ${found.segments === null ? "none" : score(found.segments)}: segments of a key step match if their intersection is at least half of their union.` }),
+    make("p", { id: "compare-words", textContent: `${plural(comparison.videos, "video")}, ${clock(comparison.seconds, 0)}${alone}. Adjusted Rand index ${comparison.rand.toFixed(2)} (1: the same key steps, about 0: unrelated ones). F1 after matching key steps one to one: ${score(side.macro)} (mean over matched key steps of A), ${score(comparison.strict)} (of all time). Cohen's kappa ${comparison.kappa === null ? "none" : comparison.kappa.toFixed(2)}. F1 of segments ${comparison.segments === null ? "none" : score(comparison.segments)}: segments of a key step match if their intersection is at least half of their union.` }),
     make("h2", { textContent: "Split or merged" }),
     changes.length ? make("ul", { className: "changes" }, ...changes) : make("p", { textContent: "No key step of A is clearly split or merged in B: each part would have to be at least a fifth of it, and lie mostly inside it." }),
     make("h2", { textContent: "What each key step of A is in B" }),

@@ -9,12 +9,12 @@ export function cutTree({ merges, leaves }, K) {
     members.delete(b);
   });
   const steps = [];
-  const groups = [...members.values()].sort((one, other) => Math.min(...one) - Math.min(...other));
+  const groups = [...members.values()].sort((a, b) => Math.min(...a) - Math.min(...b));
   groups.forEach((group, at) => group.forEach((leaf) => { steps[leaf] = at + 1; }));
   return steps;
 }
 
-/** What a key step of a cut is called: a letter, since the numbers are those of other key steps. */
+/** The name of a key step of a cut: a letter, because the result's own key steps have numbers. */
 export const letterOf = (step) => (step > 26 ? letterOf(Math.floor((step - 1) / 26)) : "") + String.fromCharCode(65 + ((step - 1) % 26));
 
 /** Segments of a video after a cut, [start, end, step] in seconds; adjoining segments of a key step are joined. */

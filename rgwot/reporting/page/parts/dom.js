@@ -22,7 +22,7 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** What this browser stores under a key; null if there is nothing, or if it was based on another state of the file. */
+/** Read what this browser stores under a key; null if nothing, or if based on another state of the file. */
 export function recall(key, base) {
   try {
     const kept = JSON.parse(localStorage.getItem(key) || "null");
@@ -43,7 +43,7 @@ export function remember(key, text) {
   }
 }
 
-/** Give the reader a file. */
+/** Download a text as a file. */
 export function download(text, type, name) {
   const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
   document.body.append(link);
@@ -52,7 +52,7 @@ export function download(text, type, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-/** Whether a key is for what has the focus, such as a field that is being typed into, and no command of the page. */
+/** Whether a key belongs to the focused element, such as a text field, and is not a command of the page. */
 export const isTyped = ({ target, key }) => Boolean(target.closest("input[type=text], select, summary")) || (key === " " && target.matches("input[type=checkbox]"));
 
 const parsed = new Map();

@@ -52,7 +52,7 @@ function drawEdited(video, at) {
   showChosen(at !== null);
 }
 
-/** Choose the mark of a moment of a video, in milliseconds, or else the segment; a cut is made there. */
+/** Choose the mark at a time of a video (in milliseconds), or else the segment; a cut is made at this time. */
 function choose(video, at) {
   const rows = rowsOf(video);
   const mark = rows.findIndex((row) => isMark(row) && row[0] === at);
@@ -93,7 +93,7 @@ function act(action) {
   if (state.chosen) ACTIONS[action]();
 }
 
-/** Move the nearer border of the chosen segment to the time that was clicked or is playing. */
+/** Move the nearer border of the chosen segment to the clicked time, or to the time of the player. */
 function borderHere() {
   const { at } = state.chosen;
   const side = nearerSide(chosenRow(), at);
@@ -119,7 +119,7 @@ function giveTo(step) {
   edit(video, giveRow(rowsOf(video), index, step), at);
 }
 
-/** Mark the chosen moment: this key step is here, and nothing is said of the time around it. */
+/** Mark the chosen moment: it has this key step, and the time around it stays unknown. */
 function markChosen() {
   const { video, at } = state.chosen;
   edit(video, putMark(rowsOf(video), Math.round(at), chosenRow()[2]), Math.round(at));
@@ -165,7 +165,7 @@ function tellEditing(text) {
   byId("edit-status").textContent = text;
 }
 
-/** What the buttons do with the chosen segment. */
+/** The actions of the buttons on the chosen segment. */
 const ACTIONS = {
   "edit-give": giveChosen,
   "edit-none": clearChosen,
@@ -203,15 +203,15 @@ export function drawEditing() {
   byId("edit-none").textContent = marked ? "Delete the mark" : "No key step";
   byId("edit-none").disabled ||= !step && !marked;
   for (const id of ["edit-border", "edit-cut", "edit-mark"]) byId(id).disabled ||= marked;
-  byId("edit-undo").disabled = !(ANNOTATES ? state.done.length : state.undoable.some((one) => one.run === run));
+  byId("edit-undo").disabled = !(ANNOTATES ? state.done.length : state.undoable.some((edit) => edit.run === run));
 }
 
 /** List the key steps that the chosen segment can be given to; an unchanged list is kept, so that it stays open. */
 function drawOthers(others) {
   const list = byId("edit-other");
-  const told = JSON.stringify(others);
-  if (list.dataset.told === told) return;
-  list.dataset.told = told;
+  const content = JSON.stringify(others);
+  if (list.dataset.told === content) return;
+  list.dataset.told = content;
   const before = list.value;
   offer(list, others);
   if (others.some(([value]) => value === before)) list.value = before;
@@ -226,33 +226,33 @@ function annotationOf(video, marks = false) {
   const run = state.run;
   const { duration, start } = DATA.videos[video];
   const late = Math.round(1000 * start);
-  const shown = marks ? [...givenOf(video).filter((row) => !isMark(row)), ...rowsOf(video).filter(isMark)] : rowsOf(video).filter((row) => !isMark(row));
-  const rows = shown.map(([from, to, step]) => [from + late, to + late, step]);
+  const exported = marks ? [...givenOf(video).filter((row) => !isMark(row)), ...rowsOf(video).filter(isMark)] : rowsOf(video).filter((row) => !isMark(row));
+  const rows = exported.map(([from, to, step]) => [from + late, to + late, step]);
   const lines = annotationLines(rows, Math.floor(1000 * duration) + late, (step) => {
-    const own = sameStep(run, step);
-    return csvField(own ? nameOf(run, own) || `key step ${own}` : "-");
+    const merged = sameStep(run, step);
+    return csvField(merged ? nameOf(run, merged) || `key step ${merged}` : "-");
   });
   return ["start_s,end_s,label", ...lines, ""].join("\n");
 }
 
 /** Buttons below the bars of a video: download its annotation, undo all edits. */
 function editRow(at) {
-  const own = isEdited(at, state.run);
-  if (!own && !fixing()) return null;
+  const edited = isEdited(at, state.run);
+  if (!edited && !fixing()) return null;
   const { name, path } = DATA.videos[at];
   const save = (words, marks) => {
-    const made = make("button", { type: "button", className: marks ? "save marks" : "save", textContent: `Download ${words}`, aria: { label: `Download ${words} of ${name}` } });
-    made.addEventListener("click", () => {
+    const button = make("button", { type: "button", className: marks ? "save marks" : "save", textContent: `Download ${words}`, aria: { label: `Download ${words} of ${name}` } });
+    button.addEventListener("click", () => {
       download(annotationOf(at, marks), "text/csv", `${name}.csv`);
       const where = path.toLowerCase().endsWith(".csv") ? "into a folder annotations beside" : "beside";
       tellEditing(`Downloaded. Put ${name}.csv ${where} ${path}, and remove other annotations of this video from there; then run \`rgwot run first\`.`);
     });
-    return made;
+    return button;
   };
   const back = make("button", { type: "button", className: "back", textContent: "As it was found", aria: { label: `Undo all edits of ${name}` } });
   back.addEventListener("click", () => edit(at, null, state.chosen && state.chosen.video === at ? state.chosen.at : null));
   const saves = ANNOTATES ? [] : rowsOf(at).some(isMark) ? [save("marks", true), save("all segments instead", false)] : [save("annotation", false)];
-  return make("div", { className: "controls" }, ...saves, own ? back : null);
+  return make("div", { className: "controls" }, ...saves, edited ? back : null);
 }
 
 /** Show what is chosen, with grips to drag borders or the mark. */
@@ -273,25 +273,25 @@ function grip(bar, side) {
   const { video } = state.chosen;
   const duration = ms(DATA.videos[video].duration);
   const old = chosenRow()[side === "start" ? 0 : 1];
-  const made = make("div", { className: `grip ${side}`, aria: { hidden: "true" } });
-  made.style.left = `${(100 * old) / duration}%`;
+  const grip = make("div", { className: `grip ${side}`, aria: { hidden: "true" } });
+  grip.style.left = `${(100 * old) / duration}%`;
   let at = null;
-  made.addEventListener("pointerdown", (event) => {
+  grip.addEventListener("pointerdown", (event) => {
     event.preventDefault();
     if (state.playing) state.playing.element.pause();
-    made.setPointerCapture(event.pointerId);
+    grip.setPointerCapture(event.pointerId);
     at = old;
   });
-  made.addEventListener("pointermove", (event) => {
+  grip.addEventListener("pointermove", (event) => {
     if (at === null) return;
     event.stopPropagation();
     const { left, width } = bar.getBoundingClientRect();
     at = Math.min(duration, Math.max(0, ((event.clientX - left) / width) * duration));
-    made.style.left = `${(100 * at) / duration}%`;
+    grip.style.left = `${(100 * at) / duration}%`;
     tellEditing(`${side} at ${clock(at / 1000, 2)}`);
     showPopup([`${side} ${clock(at / 1000, 2)}`], event.clientX, event.clientY, [video, at / 1000]);
   });
-  made.addEventListener("pointerup", (event) => {
+  grip.addEventListener("pointerup", (event) => {
     if (at === null) return;
     event.stopPropagation();
     hidePopup();
@@ -299,11 +299,11 @@ function grip(bar, side) {
     at = null;
     if (Math.abs(to - old) > 1) moveChosen(side, to);
   });
-  made.addEventListener("click", (event) => event.stopPropagation());
-  return made;
+  grip.addEventListener("click", (event) => event.stopPropagation());
+  return grip;
 }
 
-/** The segment of the chosen result that an event is about, while segments are edited. */
+/** The segment of the chosen result at an event, while segments are edited. */
 function editedTarget(event) {
   const target = fixing() && event.target.closest(".seg") && targetOf(event.target, event.detail ? event.clientX : null);
   return target && target.run === state.run && target.segment ? target : null;

@@ -10,7 +10,7 @@ import { ms } from "./text.js";
 
 const editsKey = (run) => `rgwot segments ${DATA.dataset}/${DATA.task}/${factsOf(run).id}/${factsOf(run).result}`;
 
-/** The annotation of a video as rows of a result; beside marks, which say nothing of the time around them, what was found. */
+/** The annotation of a video as rows of a result; if it has marks, the found segments are added. */
 function labelled(video, run) {
   const rows = labelsOf(video).map(([start, end, name]) => [start, end, stepCalled(run, name)]);
   const marks = rows.filter(isMark);
@@ -29,7 +29,7 @@ export const isEdited = (video, run) => DATA.videos[video].id in editsOf(run);
 /** The annotation of a video, with the steps below 0 that annotated steps have among the key steps of a result. */
 export const givenOf = (video) => DATA.truth[video].map(([start, end, step]) => [ms(start), ms(end), -step]);
 
-/** The rows of a video in the chosen result, as edited, or the segments that it found and the annotated marks. */
+/** The rows of a video in the chosen result: the edited ones, or else the found segments and the annotated marks. */
 export function rowsOf(video) {
   const { id } = DATA.videos[video];
   const marks = () => givenOf(video).filter(isMark).map(([start, end, step]) => [start, end, isTaught(state.run) ? -step : step]);
@@ -52,9 +52,9 @@ export function setRows(video, rows, kind = null) {
   return before;
 }
 
-/** What an annotation gets of edited rows: all, or marks and the segments that were annotated, but not those found. */
+/** The edited rows that belong into the annotation: all, or marks and annotated segments without found ones. */
 function saidOf(video, rows) {
   if (!rows.some(isMark)) return rows;
-  const said = labelsOf(video).filter((row) => !isMark(row)).map(([start, end, name]) => [start, end, stepCalled(state.run, name)]);
-  return [...said, ...rows.filter(isMark)];
+  const segments = labelsOf(video).filter((row) => !isMark(row)).map(([start, end, name]) => [start, end, stepCalled(state.run, name)]);
+  return [...segments, ...rows.filter(isMark)];
 }

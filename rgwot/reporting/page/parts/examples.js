@@ -1,4 +1,4 @@
-// All examples of one key step side by side, playing together: each from its start, and all again when the last has ended.
+// All examples of one key step play side by side, each from its start; they start again when the last one has ended.
 
 import { make, offer } from "./dom.js";
 import { opened, release, sourceOf, stopPlayer } from "./player.js";
@@ -18,7 +18,7 @@ export const examplesOf = (run, step) => DATA.videos.flatMap((_, video) => (sour
   ? occurrencesOf(video, run).filter((event) => sameStep(run, event[2]) === step).map(([start, end]) => [video, start, end])
   : []));
 
-/** Stop what plays, and remove it. */
+/** Stop the players and remove them. */
 export const closeExamples = () => closeShown();
 
 /** Play the examples of a step at the end of `row`, `MOST_PLAYERS` at a time. */
@@ -28,14 +28,14 @@ export function playExamples(run, step, row, first = 0) {
   const all = examplesOf(run, step);
   const players = all.slice(first, first + MOST_PLAYERS).map(([video, start, end]) => {
     const player = { start, end, state: "waits" };
-    player.made = opened(video, start, false, () => { player.state = "fails"; });
-    Object.assign(player.made.element, { controls: false, muted: true });
+    player.clip = opened(video, start, false, () => { player.state = "fails"; });
+    Object.assign(player.clip.element, { controls: false, muted: true });
     return player;
   });
   const of = (kind) => players.filter(({ state: own }) => own === kind);
   const pause = make("button", { type: "button", textContent: "Pause" });
   const speed = make("select", { ariaLabel: "Speed" });
-  offer(speed, EXAMPLE_SPEEDS.map((one) => [one, `${one} ×`]));
+  offer(speed, EXAMPLE_SPEEDS.map((rate) => [rate, `${rate} ×`]));
   speed.value = "1";
   let paused = false;
   let since = 0;
@@ -43,24 +43,24 @@ export function playExamples(run, step, row, first = 0) {
     for (const player of players) {
       if (player.state === "fails") continue;
       player.state = "waits";
-      if (player.made.begun) player.made.element.currentTime = player.made.origin + player.start;
+      if (player.clip.begun) player.clip.element.currentTime = player.clip.origin + player.start;
     }
   };
   const look = () => {
     for (const player of of("plays")) {
-      const { element, origin } = player.made;
+      const { element, origin } = player.clip;
       if (element.currentTime - origin < player.end && !element.ended) continue;
       element.pause();
       player.state = "ended";
       since = performance.now();
     }
     if (paused) return;
-    // Together: when every one shows the picture of its start.
-    if (of("waits").length && of("waits").every(({ made }) => made.begun && !made.element.seeking && made.element.readyState >= 2)) {
+    // Start all players at once, when each shows its first picture.
+    if (of("waits").length && of("waits").every(({ clip }) => clip.begun && !clip.element.seeking && clip.element.readyState >= 2)) {
       for (const player of of("waits")) {
         player.state = "plays";
-        player.made.element.playbackRate = Number(speed.value);
-        player.made.element.play().catch(() => { player.state = "fails"; });
+        player.clip.element.playbackRate = Number(speed.value);
+        player.clip.element.play().catch(() => { player.state = "fails"; });
       }
     } else if (!of("waits").length && !of("plays").length && of("ended").length && performance.now() - since > REPEAT_MS) begin();
   };
@@ -68,22 +68,22 @@ export function playExamples(run, step, row, first = 0) {
   pause.addEventListener("click", () => {
     paused = !paused;
     pause.textContent = paused ? "Play" : "Pause";
-    for (const { made: { element } } of of("plays")) if (paused) element.pause(); else element.play().catch(() => {});
+    for (const { clip: { element } } of of("plays")) if (paused) element.pause(); else element.play().catch(() => {});
   });
-  speed.addEventListener("change", () => { for (const { made: { element } } of players) element.playbackRate = Number(speed.value); });
+  speed.addEventListener("change", () => { for (const { clip: { element } } of players) element.playbackRate = Number(speed.value); });
   const button = (textContent, act) => {
-    const made = make("button", { type: "button", textContent });
-    made.addEventListener("click", act);
-    return made;
+    const control = make("button", { type: "button", textContent });
+    control.addEventListener("click", act);
+    return control;
   };
   const others = all.length > MOST_PLAYERS ? [button(`Others (${first + 1} to ${first + players.length} of ${all.length} are shown)`, () => playExamples(run, step, row, first + MOST_PLAYERS < all.length ? first + MOST_PLAYERS : 0))] : [];
   const panel = make("div", { role: "group", aria: { label: plural(players.length, "example") } },
     make("div", { className: "controls" }, pause, button("From the start", begin), make("label", {}, "Speed ", speed), ...others, button("Close", () => closeShown())),
-    make("div", { className: "examples" }, ...players.map(({ made: { video, element }, start, end }) => make("figure", {},
+    make("div", { className: "examples" }, ...players.map(({ clip: { video, element }, start, end }) => make("figure", {},
       element, make("figcaption", { textContent: `${DATA.videos[video].name}, ${clock(start)} to ${clock(end)}` })))));
   closeShown = () => {
     clearInterval(timer);
-    for (const { made } of players) release(made);
+    for (const { clip } of players) release(clip);
     panel.remove();
     closeShown = () => {};
   };

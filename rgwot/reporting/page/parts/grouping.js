@@ -1,4 +1,4 @@
-// The groups of videos, as people write them in the window: a column of the table of videos, which is saved at once.
+// The groups of videos, which people type in the window: a column of the table of videos, saved at once.
 
 import { byId, make } from "./dom.js";
 import { save } from "./saving.js";
@@ -43,13 +43,13 @@ async function openGrouping() {
   tellGroups();
 }
 
-/** How many groups there are, and what is still missing for a comparison. */
+/** Show the number of groups, and what is still missing for a comparison. */
 function tellGroups() {
   const { columns, rows, column, row_of: rowOf } = groupTable;
-  const own = Object.values(rowOf).map((at) => rows[at][columns.indexOf(column)]).filter(Boolean);
-  const names = [...new Set(own)];
+  const groups = Object.values(rowOf).map((at) => rows[at][columns.indexOf(column)]).filter(Boolean);
+  const names = [...new Set(groups)];
   byId("grouping-names").replaceChildren(...names.map((value) => make("option", { value })));
-  byId("grouping-status").textContent = names.length > 1 ? `Column ${column}: ${names.map((name) => `${name} (${own.filter((one) => one === name).length})`).join(", ")}. The comparison follows with the next run.` : `Column ${column}: a comparison takes two groups.`;
+  byId("grouping-status").textContent = names.length > 1 ? `Column ${column}: ${names.map((name) => `${name} (${groups.filter((group) => group === name).length})`).join(", ")}. The comparison follows with the next run.` : `Column ${column}: a comparison takes two groups.`;
 }
 
 export function startGrouping() {

@@ -1,4 +1,4 @@
-// The comparison of groups of videos in the tab of the procedure: what differs, and every measure as a table.
+// The comparison of groups of videos in the tab of the procedure: the differences, and every measure as a table.
 
 import { byId, make, offer, table } from "./dom.js";
 import { chip, titled } from "./looks.js";
@@ -15,15 +15,15 @@ export function startGroups() {
 
 export function drawGroups() {
   if (!DATA.groups) return;
-  const found = DATA.groups.runs[state.run];
-  byId("groups-about").textContent = found ? `Column ${DATA.groups.column} of the table of videos: ${found.about}.` : "Groups are compared for the first seed of results that look at the videos; choose one above.";
-  byId("groups-few").textContent = found ? found.few : "";
-  byId("groups-few").hidden = !found || !found.few;
-  const rows = found ? found.rows : [];
+  const comparison = DATA.groups.runs[state.run];
+  byId("groups-about").textContent = comparison ? `Column ${DATA.groups.column} of the table of videos: ${comparison.about}.` : "Groups are compared for the first seed of results that look at the videos; choose one above.";
+  byId("groups-few").textContent = comparison ? comparison.few : "";
+  byId("groups-few").hidden = !comparison || !comparison.few;
+  const rows = comparison ? comparison.rows : [];
   const starred = rows.filter(({ star }) => star);
   byId("groups-differ").replaceChildren(starred.length
-    ? make("ul", { className: "changes" }, ...starred.map((row) => make("li", {}, chip(state.run, row.step, stepTitle(state.run, row.step)), ` ${row.measure}: ${groupMeans(found.groups, row)}; adjusted p ${probability(row.adjusted)}`)))
-    : make("p", { textContent: found ? "No difference is significant, which does not show that the groups are alike." : "" }));
+    ? make("ul", { className: "changes" }, ...starred.map((row) => make("li", {}, chip(state.run, row.step, stepTitle(state.run, row.step)), ` ${row.measure}: ${groupMeans(comparison.groups, row)}; adjusted p ${probability(row.adjusted)}`)))
+    : make("p", { textContent: comparison ? "No difference is significant, which does not show that the groups are alike." : "" }));
   const chosen = byId("groups-measure").value;
   const shownRows = rows.filter(({ measure, a }) => measure === chosen && !a).map((row) => make("tr", {},
     make("td", { className: "text" }, titled(state.run, [[row.step, stepTitle(state.run, row.step)]])),
@@ -31,10 +31,10 @@ export function drawGroups() {
     ...row.numbers.map(([n, mean, low, high]) => make("td", { textContent: mean === null ? "" : `${amount(mean)} (${amount(low)} to ${amount(high)}), n = ${n}` })),
     make("td", { textContent: row.p === null ? "" : probability(row.p) }),
     make("td", { textContent: `${row.adjusted === null ? "" : probability(row.adjusted)}${row.star ? " *" : ""}` })));
-  byId("groups-table").replaceChildren(found ? table("Groups of videos", ["Key step", ...(chosen === "transitions" ? ["Followed by"] : []), ...found.groups, "p", "Adjusted p"], shownRows) : "");
+  byId("groups-table").replaceChildren(comparison ? table("Groups of videos", ["Key step", ...(chosen === "transitions" ? ["Followed by"] : []), ...comparison.groups, "p", "Adjusted p"], shownRows) : "");
 }
 
-/** The means of all groups, or of the two that a row is about. */
+/** The means of all groups, or of the two that a row compares. */
 function groupMeans(groups, { a, b, numbers }) {
   return groups.map((group, at) => [group, numbers[at][1]]).filter(([group]) => !a || group === a || group === b).map(([group, mean]) => `${group} ${amount(mean)}`).join(", ");
 }

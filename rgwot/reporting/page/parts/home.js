@@ -1,4 +1,4 @@
-// The first page of the window: what a new study is called, how far its first answer is, and the pages of its tasks.
+// The first page of the window: the name of a new study, the progress of its first answer, and the pages of its tasks.
 
 import { byId, make } from "./dom.js";
 import { noteInWords, runInWords } from "./running.js";

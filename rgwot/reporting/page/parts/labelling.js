@@ -15,12 +15,12 @@ const SPEEDS = [0.5, 1, 1.5, 2, 4, 8];
 const FEATURES_TICK_MS = 100;
 /** A border that is dragged less far, in pixels, is clicked. */
 const CLICKED_PX = 3;
-/** What plays: as of `opened`, or a clock of its own for features without a video. */
+/** The player: that of `opened`, or a clock for features without a video. */
 let stage = null;
 let speed = 1;
-/** The row that is being labelled while the video plays on: it grows with the playhead. */
+/** The row that is being labelled: it grows with the playhead. */
 let growing = false;
-/** The rows that are drawn, a growing one among them. */
+/** The rows to draw, including the growing one. */
 let shownRows = [];
 
 const marking = () => byId("label-mode").value === "marks";
@@ -76,7 +76,7 @@ function followPlayhead() {
   return drawHead();
 }
 
-/** Give a step to the playhead: from here on, or as a mark. */
+/** Begin a step at the playhead, or mark it. */
 function give(name) {
   if (!stage) return;
   const { video } = stage;
@@ -142,53 +142,53 @@ function drawRows(rows) {
   const duration = durationOf(video);
   byId("label-axis").style.width = `${100 * Number(byId("label-zoom").value)}%`;
   const parts = rows.map(([start, end, name], index) => {
-    const made = make("div", { className: "seg", title: `${calledNow(name)}, ${clock(start / 1000)}`, data: { index: String(index) } }, make("span", { textContent: name === "-" ? "" : calledNow(name) }));
-    made.classList.add(...lookOfName(name));
-    made.classList.toggle("mark", isMark([start, end]));
-    spread(made, start, end, duration);
-    return made;
+    const piece = make("div", { className: "seg", title: `${calledNow(name)}, ${clock(start / 1000)}`, data: { index: String(index) } }, make("span", { textContent: name === "-" ? "" : calledNow(name) }));
+    piece.classList.add(...lookOfName(name));
+    piece.classList.toggle("mark", isMark([start, end]));
+    spread(piece, start, end, duration);
+    return piece;
   });
   const grips = rows.flatMap((row, index) => (isMark(row) ? [] : [
     ...(index && rows[index - 1][1] === row[0] ? [] : [labelGrip(index, "start", row[0])]), labelGrip(index, "end", row[1]),
   ]));
   byId("label-bar").replaceChildren(...parts, ...grips);
   byId("label-found").replaceChildren(...segmentsOf(video, state.run).map(([start, end, step]) => {
-    const made = make("div", { className: "seg" }, make("span", { textContent: step ? calledNow(stepName(state.run, step)) : "" }));
-    made.classList.add(...lookOfName(stepName(state.run, step)));
-    spread(made, start, end, duration / 1000);
-    return made;
+    const piece = make("div", { className: "seg" }, make("span", { textContent: step ? calledNow(stepName(state.run, step)) : "" }));
+    piece.classList.add(...lookOfName(stepName(state.run, step)));
+    spread(piece, start, end, duration / 1000);
+    return piece;
   }));
   drawHead();
 }
 
 /** A border that can be dragged; a click goes there. */
 function labelGrip(index, side, time) {
-  const made = make("div", { className: `grip ${side}` });
-  made.style.left = `${(100 * time) / durationOf(stage.video)}%`;
-  made.addEventListener("pointerdown", (event) => {
+  const grip = make("div", { className: `grip ${side}` });
+  grip.style.left = `${(100 * time) / durationOf(stage.video)}%`;
+  grip.addEventListener("pointerdown", (event) => {
     event.preventDefault();
     event.stopPropagation();
     stage.element.pause();
-    made.setPointerCapture(event.pointerId);
-    made.dataset.held = String(event.clientX);
+    grip.setPointerCapture(event.pointerId);
+    grip.dataset.held = String(event.clientX);
   });
   const at = (event) => timeAt(event.clientX);
-  made.addEventListener("pointermove", (event) => {
-    if (!made.dataset.held) return;
-    made.style.left = `${(100 * at(event)) / durationOf(stage.video)}%`;
+  grip.addEventListener("pointermove", (event) => {
+    if (!grip.dataset.held) return;
+    grip.style.left = `${(100 * at(event)) / durationOf(stage.video)}%`;
     tellLabel(`${side} at ${clock(at(event) / 1000, 2)}`);
   });
-  made.addEventListener("pointerup", (event) => {
-    if (!made.dataset.held) return;
+  grip.addEventListener("pointerup", (event) => {
+    if (!grip.dataset.held) return;
     event.stopPropagation();
     const rows = labelsOf(stage.video);
-    if (Math.abs(event.clientX - Number(made.dataset.held)) < CLICKED_PX) {
-      delete made.dataset.held;
+    if (Math.abs(event.clientX - Number(grip.dataset.held)) < CLICKED_PX) {
+      delete grip.dataset.held;
       seek(time);
     } else setLabels(stage.video, side === "start" ? moveStart(rows, index, at(event)) : moveEnd(rows, index, at(event), durationOf(stage.video)));
   });
-  made.addEventListener("click", (event) => event.stopPropagation());
-  return made;
+  grip.addEventListener("click", (event) => event.stopPropagation());
+  return grip;
 }
 
 function timeAt(clientX) {
@@ -259,13 +259,13 @@ function byKey(event) {
 
 export const showLabelling = drawLabelling;
 
-/** Stop what plays when another tab is shown. */
+/** Stop the player when another tab is shown. */
 export function pauseLabelling() {
   if (stage) stage.element.pause();
 }
 
 export function startLabelling() {
-  offer(byId("label-speed"), SPEEDS.map((one) => [one, `${one} ×`]));
+  offer(byId("label-speed"), SPEEDS.map((rate) => [rate, `${rate} ×`]));
   byId("label-speed").addEventListener("change", () => { speed = Number(byId("label-speed").value); stage.element.playbackRate = speed; byId("label-speed").blur(); });
   byId("label-mode").addEventListener("change", () => byId("label-mode").blur());
   byId("label-video").addEventListener("change", () => { labelVideo(Number(byId("label-video").value)); byId("label-video").blur(); });

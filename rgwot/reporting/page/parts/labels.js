@@ -11,7 +11,7 @@ import { csvField, ms } from "./text.js";
 /** Sends "changed" when an annotation has changed. */
 export const annotations = new EventTarget();
 const rowsOfTruth = (video) => DATA.truth[video].map(([start, end, step]) => [ms(start), ms(end), step ? DATA.steps[step] : "-"]);
-/** As they were when the page was opened. */
+/** The annotations when the page was opened. */
 const atOpening = DATA.videos.map((_, video) => rowsOfTruth(video));
 
 export const labelsOf = (video) => state.labels.get(video) || atOpening[video];
@@ -35,13 +35,13 @@ function put(video, rows) {
   annotations.dispatchEvent(new CustomEvent("changed", { detail: { video } }));
 }
 
-/** Undo the last change, or with `redo` make the last undone one again; returns the video, -1 if there is nothing. */
+/** Undo the last change or, with `redo`, repeat the last undone one; returns the video, or -1 if there is none. */
 export function undo(redo = false) {
-  const one = (redo ? state.undone : state.done).pop();
-  if (!one) return -1;
-  (redo ? state.done : state.undone).push({ ...one, kind: null });
-  put(one.video, redo ? one.after : one.before);
-  return one.video;
+  const change = (redo ? state.undone : state.done).pop();
+  if (!change) return -1;
+  (redo ? state.done : state.undone).push({ ...change, kind: null });
+  put(change.video, redo ? change.after : change.before);
+  return change.video;
 }
 
 /** The file of an annotation, with a player's times; null if there is nothing in it. */
@@ -56,5 +56,5 @@ export function textOf(video) {
 /** The names of all annotated steps, in the order of their first row. */
 export const annotatedNames = () => [...new Set(DATA.videos.flatMap((_, video) => labelsOf(video).map(([, , name]) => name)))].filter((name) => name !== "-");
 
-/** Whether annotations are made here, because there is a server that saves them. */
+/** Whether annotations can be made here: only with a server, which saves them. */
 export const ANNOTATES = Boolean(MADE);

@@ -9,7 +9,7 @@ import { mostShared, overlaps, segmentsOfBars } from "./segments.js";
 import { ask, below, MADE, watchServer } from "./server.js";
 import { DATA, state } from "./state.js";
 
-/** Sends "answer" (with the number of the result) when a result is new, and "state" with what the server says of itself. */
+/** Sends "answer" (with the number of the result) for a new result, and "state" with the state of the server. */
 export const live = new EventTarget();
 
 /**
@@ -26,7 +26,7 @@ function colourAnswer(facts, run, { segments }) {
     return;
   }
   const first = DATA.runs[0];
-  const matched = mostShared(Object.entries(segments).flatMap(([video, own]) => overlaps(segmentsOfBars(block("run-0").segments[video]), segmentsOfBars(own))));
+  const matched = mostShared(Object.entries(segments).flatMap(([video, bars]) => overlaps(segmentsOfBars(block("run-0").segments[video]), segmentsOfBars(bars))));
   const taken = new Set([...matched.values()].map((step) => first.colour[step]));
   let next = 1;
   for (const step of facts.steps) {
@@ -44,7 +44,7 @@ export function putAnswer({ facts, body, picture, truth, steps, status }) {
   DATA.runs[run] = facts;
   state.forgotten.delete(run);
   setBlock(`run-${run}`, body);
-  // Typical frames are those of another answer; the tree does not depend on one.
+  // Typical frames belong to another answer; the tree does not depend on the answer.
   const view = block(`view-${run}`) || block("view-0");
   if (!same) setBlock(`view-${run}`, view && { ...view, typical: [] });
   Object.assign(DATA, { truth, steps });
@@ -66,13 +66,13 @@ function forgetTaught() {
   DATA.true_procedures = [];
 }
 
-/** The spans of each video that the last answer has changed, in milliseconds, by id; and what it says of itself. */
+/** The spans that the last answer changed, in milliseconds, by the id of a video; and the answer's message. */
 export let latest = { changed: {}, share: null, settled: false };
 
 let answerVersion = 0;
 let fetching = false;
-async function learn(told) {
-  if (fetching || !told || told.version === answerVersion) return;
+async function learn(server) {
+  if (fetching || !server || server.version === answerVersion) return;
   fetching = true;
   try {
     const answer = await ask(below("/api/answer", DATA.dataset, DATA.task));
@@ -83,22 +83,22 @@ async function learn(told) {
       live.dispatchEvent(new CustomEvent("answer", { detail: { run: putAnswer(answer), learned: true } }));
     }
   } catch {
-    // The next state says so, and asks again.
+    // The next state reports this and asks again.
   }
   fetching = false;
 }
 
-function showState(told) {
-  byId("gone").hidden = told !== null;
-  if (!told) return false;
-  const own = (told.tasks || []).find(({ dataset, task }) => dataset === DATA.dataset && task === DATA.task);
-  const answer = (told.answers || {})[`${DATA.dataset}/${DATA.task}`];
-  byId("many-windows").hidden = !(told.windows > 1);
-  byId("newer").hidden = !own || !own.made || own.made === MADE;
-  const lines = [answer?.working ? "Learning from your labels." : answer?.waiting ? "Your labels are learned when the run has ended." : "", answer?.fault || "", told.run ? runInWords(told.run) : "", told.problem || ""];
+function showState(server) {
+  byId("gone").hidden = server !== null;
+  if (!server) return false;
+  const shownTask = (server.tasks || []).find(({ dataset, task }) => dataset === DATA.dataset && task === DATA.task);
+  const answer = (server.answers || {})[`${DATA.dataset}/${DATA.task}`];
+  byId("many-windows").hidden = !(server.windows > 1);
+  byId("newer").hidden = !shownTask || !shownTask.made || shownTask.made === MADE;
+  const lines = [answer?.working ? "Learning from your labels." : answer?.waiting ? "Your labels are learned when the run has ended." : "", answer?.fault || "", server.run ? runInWords(server.run) : "", server.problem || ""];
   byId("running").textContent = lines.filter(Boolean).join(" ");
-  byId("cancel").hidden = !told.run?.at_work;
-  live.dispatchEvent(new CustomEvent("state", { detail: told }));
+  byId("cancel").hidden = !server.run?.at_work;
+  live.dispatchEvent(new CustomEvent("state", { detail: server }));
   learn(answer);
   return Boolean(answer?.working);
 }

@@ -4,15 +4,15 @@ import { byId, make } from "./dom.js";
 import { inOrder, isTaught, labelOf, matchOf, placeOf, sameStep, stepName } from "./results.js";
 import { DATA, state } from "./state.js";
 
-/** An annotated step has its own colour; on a page that was made without annotations, that of what was found, which it names. */
+/** The colour of an annotated step; on a page made without annotations, that of the found step that it names. */
 const annotatedColour = (step) => (state.annotated ? step : state.colours.get(step) ?? step);
 
 /** Classes that colour a step: if there are annotations, a colour means the same annotated step everywhere. */
 export function lookOf(run, step) {
-  const own = sameStep(run, step);
-  if (own < 0) return lookAt(annotatedColour(-own));
-  // What a method itself calls background is no key step.
-  const index = own === 0 ? 0 : run < 0 || isTaught(run) ? annotatedColour(own) : state.annotated ? matchOf(run, own) : placeOf(run, own) ?? own;
+  const merged = sameStep(run, step);
+  if (merged < 0) return lookAt(annotatedColour(-merged));
+  // The method's own background is no key step.
+  const index = merged === 0 ? 0 : run < 0 || isTaught(run) ? annotatedColour(merged) : state.annotated ? matchOf(run, merged) : placeOf(run, merged) ?? merged;
   if (index === undefined) return ["step", "none"];
   return index === 0 ? ["step", "s0"] : lookAt(index);
 }
@@ -23,7 +23,7 @@ export function lookAt(n, colours = DATA.colours) {
   return ["step", `s${((n - 1) % colours) + 1}`, pattern].filter(Boolean);
 }
 
-/** The colour of a name, as the n-th: that of the step that was found first with it, or else one that no name has. */
+/** The number of the colour of a name: that of the first found step with this name, or else one that no name has. */
 export function colourOfName(name) {
   const { coloursOfNames } = state;
   for (const step of inOrder(0)) coloursOfNames.set(stepName(0, step), placeOf(0, step));
@@ -46,9 +46,9 @@ export function dye(element, look) {
 /** A small coloured label; in a list, its tag is li.
  * @param {"span" | "li"} [tag] */
 export function label(look, text, tag = "span") {
-  const made = make(tag, { className: "chip" }, make("span", { textContent: text }));
-  dye(made, look);
-  return made;
+  const badge = make(tag, { className: "chip" }, make("span", { textContent: text }));
+  dye(badge, look);
+  return badge;
 }
 
 /** The label of a key step of a result.
@@ -96,7 +96,7 @@ export function stripOf(video) {
   return strips.get(video);
 }
 
-/** Which picture of the strip is nearest to a time. */
+/** The index of the picture of the strip that is nearest to a time. */
 export function pictureAt(video, seconds) {
   const share = seconds / DATA.videos[video].duration;
   return Math.max(0, Math.min(DATA.frames - 1, Math.floor(share * DATA.frames)));

@@ -1,4 +1,4 @@
-// Steps by name, as they are labelled in the window: which there are, their colours, and the key that gives each.
+// The steps that can be labelled in the window, by name: their colours and keys.
 
 import { byId, make, recall, remember } from "./dom.js";
 import { annotatedNames } from "./labels.js";
@@ -9,23 +9,23 @@ import { DATA, state } from "./state.js";
 import { keyFor, STEP_KEYS } from "./text.js";
 
 const CHOSEN = `rgwot keys ${DATA.dataset}/${DATA.task}`;
-/** The key of every name that had one: chosen by a person, in this browser, or given in turn. It does not change by itself. */
+/** The keys of names: chosen by a person in this browser, or assigned in turn. They do not change by themselves. */
 const keyOfName = new Map((recall(CHOSEN, null) || { keys: [] }).keys);
 const chosenNames = new Set(keyOfName.keys());
 /** Names that people added and have not used yet. */
 const addedNames = [];
-/** All names so far, in the order in which they came, so that their places stay. */
+/** All names so far, in the order in which they first occurred, so that their positions do not change. */
 let namesSoFar = [];
 
 /** All names: annotated ones, those of the steps that were found first and of the shown result, and added ones. */
 export function allNames() {
-  const found = [...new Set([0, state.run])].flatMap((run) => inOrder(run).filter((step) => sameStep(run, step) === step).map((step) => stepName(run, step)));
-  const now = new Set([...annotatedNames(), ...found, ...addedNames].filter((name) => name !== "-"));
+  const foundNames = [...new Set([0, state.run])].flatMap((run) => inOrder(run).filter((step) => sameStep(run, step) === step).map((step) => stepName(run, step)));
+  const now = new Set([...annotatedNames(), ...foundNames, ...addedNames].filter((name) => name !== "-"));
   namesSoFar = [...new Set([...namesSoFar, ...now])].filter((name) => now.has(name));
   return namesSoFar;
 }
 
-/** The key of every name: one that it had, or else the next digit or letter that is free. */
+/** The key of every name: the one that it had, or else the next free digit or letter. */
 export function keysOf(names) {
   for (const name of names) if (!keyOfName.has(name)) keyOfName.set(name, keyFor(names.map((other) => keyOfName.get(other))));
   return new Map(names.map((name) => [name, keyOfName.get(name)]));
@@ -41,7 +41,7 @@ export function addName(name) {
   if (!allNames().includes(name)) addedNames.push(name);
 }
 
-/** Give a name another key; a key that is not free, or no sign of its own, is refused. */
+/** Give a name another key; a key that is taken, or that is no character, is refused. */
 export function chooseKey(name, key) {
   const sign = key.toLowerCase();
   const other = [...keysOf(allNames())].find(([one, own]) => own === sign && one !== name);
@@ -87,7 +87,7 @@ export function keyList(give, say, pictured = false) {
   return [...[...keysOf(allNames())].map(([name, key]) => entry(name, key)), entry("-", "0")];
 }
 
-/** A field for the name of a new step, which Enter gives. */
+/** A field for the name of a new step; Enter labels with it. */
 export function startNewName(id, give) {
   byId(id).addEventListener("keydown", (event) => {
     event.stopPropagation();

@@ -11,7 +11,7 @@ export const player = byId("player");
 
 const AGAIN_AFTER_MS = 1000;
 
-/** Where a video is: at the server, which makes every video playable, or where it lies relative to the file. */
+/** The address of a video: at the server, which makes every video playable, or relative to the file of the page. */
 export const sourceOf = (video) => {
   const { id, file, pictured } = DATA.videos[video];
   return MADE ? (pictured ? below("/video", DATA.dataset, DATA.task, id) : null) : file;
@@ -24,13 +24,13 @@ export const sourceOf = (video) => {
  */
 export function opened(video, seconds, play, failed = () => {}) {
   const element = make("video", { controls: true, preload: "auto", muted: false, playsInline: true });
-  const made = { video, element, origin: 0, begun: false };
+  const clip = { video, element, origin: 0, begun: false };
   let waited = "";
   const start = (_, shown) => {
     if (!element.getAttribute("src")) return;
-    made.origin = shown.mediaTime;
-    made.begun = true;
-    element.currentTime = made.origin + seconds;
+    clip.origin = shown.mediaTime;
+    clip.begun = true;
+    element.currentTime = clip.origin + seconds;
     if (play) element.play().catch(() => {});
   };
   element.addEventListener("error", async () => {
@@ -46,10 +46,10 @@ export function opened(video, seconds, play, failed = () => {}) {
   if (element.requestVideoFrameCallback) element.requestVideoFrameCallback(start);
   else element.addEventListener("loadedmetadata", (event) => start(event, { mediaTime: 0 }), { once: true });
   element.src = sourceOf(video);
-  return made;
+  return clip;
 }
 
-/** Let go of a video, so that nothing more of it is loaded. */
+/** Unload a video, so that nothing more of it is fetched. */
 export function release({ element }) {
   element.pause();
   element.removeAttribute("src");
@@ -77,7 +77,8 @@ export function playFrom(video, seconds, from = null) {
     else showPlayer(facts, seconds, missing(`${facts.path} is not at hand, or this browser cannot play its format. The page looks for it at ${decodeURI(facts.file)}, relative to itself.`));
   });
   const { element } = playing;
-  // Of several picture tracks, a browser chooses by itself. (A side of pixels that are no squares is scaled, and so are
+  // If there are several picture tracks, the browser chooses one. (A side of pixels that are no squares is scaled, and
+  // so are
   // the server's copies, which hold the right track.)
   element.addEventListener("loadedmetadata", () => {
     const { videoWidth, videoHeight } = element;
@@ -111,12 +112,12 @@ function showPlayer(facts, seconds, content) {
   uncover();
 }
 
-/** Scroll what was clicked out from under the player. */
+/** Scroll the clicked element out from under the player. */
 function uncover() {
   const { opener } = state;
   if (!opener?.isConnected) return;
-  const [own, above] = [opener.getBoundingClientRect(), player.getBoundingClientRect()];
-  if (own.bottom > above.top && own.right > above.left && own.top < above.bottom) window.scrollBy(0, own.bottom - above.top + 12);
+  const [box, above] = [opener.getBoundingClientRect(), player.getBoundingClientRect()];
+  if (box.bottom > above.top && box.right > above.left && box.top < above.bottom) window.scrollBy(0, box.bottom - above.top + 12);
 }
 
 function head(facts, seconds) {

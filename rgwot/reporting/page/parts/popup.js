@@ -9,7 +9,7 @@ export const popup = byId("popup");
 /** Show lines beside a point, with the `picture` [video, seconds] if there is one. */
 export const showPopup = (lines, x, y, picture = null) => present(lines, picture, () => settle(x, y));
 
-/** Show lines beside an element, on the side where they cover least of `others`. */
+/** Show lines beside an element, on the side where they cover the least of `others`. */
 export const showPopupBeside = (lines, element, others, picture = null) => present(lines, picture, () => settleBeside(element, others));
 
 function present(lines, picture, settlePopup) {
@@ -43,15 +43,15 @@ function settle(x, y) {
 }
 
 function settleBeside(element, others) {
-  const own = element.getBoundingClientRect();
+  const target = element.getBoundingClientRect();
   const { width, height } = popup.getBoundingClientRect();
   const [right, bottom] = [window.innerWidth - width - 4, window.innerHeight - height - 4];
-  const sides = [[own.left, own.bottom + 6], [own.left, own.top - height - 6], [own.right + 6, own.top], [own.left - width - 6, own.top], [right, bottom], [4, bottom]]
+  const sides = [[target.left, target.bottom + 6], [target.left, target.top - height - 6], [target.right + 6, target.top], [target.left - width - 6, target.top], [right, bottom], [4, bottom]]
     .map(([left, top]) => [Math.max(4, Math.min(left, right)), Math.max(4, Math.min(top, bottom))]);
   const common = (/** @type {number[]} */ [left, top], box) => Math.max(0, Math.min(left + width, box.right) - Math.max(left, box.left)) * Math.max(0, Math.min(top + height, box.bottom) - Math.max(top, box.top));
   const boxes = others.map((other) => other.getBoundingClientRect());
-  // The card itself is in the way of its own tip, too.
-  const covered = sides.map((side) => boxes.reduce((sum, box) => sum + common(side, box), 2 * common(side, own)));
+  // The popup should not cover its own card, either.
+  const covered = sides.map((side) => boxes.reduce((sum, box) => sum + common(side, box), 2 * common(side, target)));
   const [left, top] = sides[covered.indexOf(Math.min(...covered))];
   popup.style.left = `${left}px`;
   popup.style.top = `${top}px`;

@@ -18,7 +18,7 @@ const pictureOf = (run) => procedures.querySelector(`.procedure[data-run="${run}
 
 export function drawProcedure() {
   const run = state.run;
-  for (const one of procedures.querySelectorAll(".procedure")) one.hidden = one.dataset.run !== String(run);
+  for (const picture of procedures.querySelectorAll(".procedure")) picture.hidden = picture.dataset.run !== String(run);
   const own = pictureOf(run);
   if (!own) return;
   if (!own.dataset.drawn) prepare(own, run);
@@ -38,7 +38,7 @@ export function drawProcedure() {
   if (budget) drawBudget(budget);
 }
 
-/** Put the lines of the videos that are to be seen into their order; the last ones are folded away. */
+/** Sort the lines of the listed videos; the last ones are folded away. */
 function sortLines(own, seen, filtered) {
   const [first, rest] = own.querySelectorAll(".lines");
   const most = Number(own.dataset.most);
@@ -58,7 +58,7 @@ function saveDeviations(own, run) {
   download(["video,key_step,name,deviation,start_s,end_s,sureness", ...lines, ""].join("\n"), "text/csv", fileName(DATA.task, "deviations.csv"));
 }
 
-/** Add what does not change while the page is open. */
+/** Add the parts that do not change while the page is open. */
 function prepare(own, run) {
   own.dataset.drawn = "yes";
   for (const node of own.querySelectorAll(".node")) {
@@ -89,7 +89,7 @@ function prepare(own, run) {
 /** The typical frames of a key step; none without a view. */
 export const typicalOf = (run, step) => ((viewOf(run) || { typical: [] }).typical.find((one) => one.key_step === step) || { frames: [] }).frames;
 
-/** Up to three moments that show a key step, as [video, seconds, picture]: typical frames, or else of the strips. */
+/** Up to three moments that show a key step, as [video, seconds, picture]: typical frames, or else strip pictures. */
 export function shotsOf(run, step) {
   const typical = typicalOf(run, step);
   const found = typical.filter(({ video, picture }) => picture && place.has(video)).map(({ video, time_s, picture }) => [place.get(video), time_s, picture]);
@@ -125,7 +125,7 @@ function bringOut(own, card) {
   }
 }
 
-/** What a card needs directly: in how many videos each need holds, by key step. */
+/** The direct needs of a card: in how many videos each need holds, by key step. */
 const needsOf = (card) => new Map(Object.entries(JSON.parse(card.dataset.needs)));
 
 /** A card in words: its key step and its needs, by name where there is one. */
@@ -161,7 +161,7 @@ function letGo() {
   hidePopup();
 }
 
-/** Mark in the bar of a line when a deviation is. */
+/** Mark the time of a deviation in the bar of a line. */
 function light(moment) {
   const line = moment.closest(".line");
   line.querySelector(".when")?.remove();

@@ -1,4 +1,4 @@
-// What a result found: its facts, key steps and segments, and the names of its key steps. A page without a server cannot
+// The facts, key steps and segments of a result, and the names of its key steps. A page without a server cannot
 // write files: typed names stay in this browser, and can be downloaded as a file that the workflow reads. Names belong to
 // one result, because every training numbers its clusters anew.
 
@@ -19,7 +19,7 @@ export const viewOf = (run) => block(`view-${run}`);
 /** The key steps of a result, without background. */
 export const stepsOf = (run) => factsOf(run).steps;
 export const runTitle = (run) => `${factsOf(run).method} / ${factsOf(run).decoder}, seed ${factsOf(run).seed}`;
-/** The annotated step that a found one is matched to over all videos: a number, 0 for background, or nothing. */
+/** The annotated step with which a found one is matched over all videos: a number, 0 for background, or undefined. */
 export const matchOf = (run, step) => factsOf(run).match[step];
 /** Whether a result learned from annotated videos: its key steps are annotated ones, by number and by name. */
 export const isTaught = (run) => run >= 0 && factsOf(run).given.length > 0;
@@ -35,7 +35,7 @@ export const inOrder = (run) => [...stepsOf(run)].sort((a, b) => placeOf(run, a)
 
 const keyOf = (run) => `rgwot names ${DATA.dataset}/${DATA.task}/${factsOf(run).id}/${factsOf(run).result}`;
 
-/** Names of a run by step: those of the file, or as they were changed in this browser since. */
+/** The names of a run by step: those of the file, with the changes made in this browser. */
 export function namesOf(run) {
   if (!state.names.has(run)) {
     const inFile = factsOf(run).names;
@@ -49,7 +49,7 @@ export function namesOf(run) {
 /** Names of a run's key steps that people typed; names that annotated videos gave are left out. */
 const typedOf = (run) => Object.fromEntries(Object.entries(namesOf(run)).filter(([step, name]) => stepsOf(run).includes(Number(step)) && name !== factsOf(run).labels[step]));
 
-/** A name, or nothing; a step below 0 is an annotated one, in whatever result. */
+/** The name of a step, if any; a step below 0 is an annotated one, in every result. */
 export const nameOf = (run, step) => (run < 0 || step < 0 ? DATA.steps[Math.abs(step)] : namesOf(run)[step]) || "";
 /** The key step that a key step is merged into: the first one with its name, or background if its name is "-". */
 export function sameStep(run, step) {
@@ -62,9 +62,9 @@ export function sameStep(run, step) {
 export const labelOf = (run, step) => nameOf(run, step) || (step ? String(Math.abs(step)) : "-");
 /** The number and the name. */
 export const fullLabel = (run, step) => step === 0 ? "background" : `${run < 0 || step < 0 ? "annotated step" : "key step"} ${Math.abs(step)}${nameOf(run, step) ? `: ${nameOf(run, step)}` : ""}`;
-/** A name, or else the number in words; 0 is what a method itself calls background. */
+/** A name, or else the number in words; 0 is the method's own background. */
 export const stepTitle = (run, step) => nameOf(run, step) || (step ? `key step ${step}` : "background");
-/** How a key step is matched to the annotated ones. */
+/** The match of a key step among the annotated ones, in words. */
 export function matchInWords(run, step) {
   const match = matchOf(run, step);
   return match === undefined ? "matched to no annotated step" : match ? `matched to annotated step ${match}: ${DATA.steps[match]}` : "matched to background";
@@ -79,13 +79,13 @@ export function stepName(run, step) {
   return own ? (isTaught(run) && factsOf(run).labels[own]) || nameOf(run, own) || `key step ${own}` : "-";
 }
 
-/** How the shown result calls a step that annotations call by a name. */
+/** The name that the shown result gives to a step with this name in annotations. */
 export function calledNow(name) {
   const step = isTaught(state.run) && stepsOf(state.run).find((own) => stepName(state.run, own) === name);
   return (step && nameOf(state.run, step)) || name;
 }
 
-/** The key step of a result that annotations call by a name; a step that it lacks gets the next number. */
+/** The key step of a result that has this name in annotations; a step that the result lacks gets the next number. */
 export function stepCalled(run, name) {
   if (name === "-") return 0;
   const named = Object.keys(namesOf(run)).map(Number);
@@ -120,7 +120,7 @@ const segmentTexts = (run) => Object.fromEntries(Object.entries(bodyOf(run).segm
   .filter(([, { ends }]) => ends)
   .map(([video, { ends, steps }]) => [DATA.videos[video].id, ends.map((end, at) => `${steps[at]} ${end}`).join(" ")]));
 
-/** The entries of the file of names, those of other results, too. */
+/** The entries of the file of names, including those of other results. */
 function namesEntries() {
   const entries = new Map(Object.entries(DATA.typed));
   DATA.runs.forEach((facts, run) => {

@@ -1,5 +1,5 @@
 // Saving at once, in the window: every change is sent to the server, which writes the file that the commands read. What
-// is not saved yet is kept in this browser, told, and sent again.
+// is not saved yet is kept in this browser, reported, and sent again.
 
 import { byId, make, recall, remember } from "./dom.js";
 import { ask, below, MADE, tell } from "./server.js";
@@ -10,7 +10,7 @@ const AGAIN_MS = 2000;
 const KEPT = `rgwot unsaved ${DATA.dataset}/${DATA.task}`;
 /** What is not saved yet, by file: { kind, video, text, fault }; a file with a `fault` waits for a person. */
 const unsaved = new Map(((recall(KEPT, null) || { unsaved: [] }).unsaved).map(([key, entry]) => [key, { ...entry, fault: "" }]));
-/** By file: the digest of what it holds, as far as this page knows, or why it is to stay and what is free beside it. */
+/** By file: the digest of its last known content, or why it must not be replaced and which name is free instead. */
 let savedFiles = null;
 let isSending = false;
 
@@ -50,13 +50,13 @@ async function sendOne(key, entry, apart = false) {
     if (known.why && !apart) throw Object.assign(new Error(known.why), { status: 409, content: known });
     const answer = await tell("PUT", below("/api/save", DATA.dataset, DATA.task), { kind: entry.kind, video: entry.video, text: entry.text, base: known.base || "", apart });
     if (!apart) savedFiles[key] = { ...known, base: answer.base };
-    // What was changed meanwhile is sent next.
+    // Changes made meanwhile are sent next.
     if (unsaved.get(key) === entry) unsaved.delete(key);
     whyUnsaved = "";
     return true;
   } catch (error) {
     whyUnsaved = error.message;
-    // A file of somebody else, or one that the commands could not read: to send it again would not help.
+    // Somebody else's file, or one that the commands could not read: sending it again would not help.
     if (error.status === 409 || error.status === 400) Object.assign(entry, { fault: error.message, apart: error.content.apart || "" });
     return entry.fault !== "";
   }

@@ -68,7 +68,7 @@ export function drawScores() {
   );
 }
 
-/** Which results have no scores: the command for those that can have them, and a reason for those that cannot. */
+/** The results without scores: the command for those that can be scored, and the reason for those that cannot. */
 function unscored(rows) {
   const runs = DATA.runs.filter(({ method, decoder, seed }) => !rows.some((row) => row.method === method && row.decoder === decoder && row.seeds.some((one) => one.seed === seed)));
   const [missing, never] = [true, false].map((can) => runs.filter(({ score_file: file }) => Boolean(file) === can));
@@ -87,7 +87,7 @@ export function drawTraining() {
     make("th", { scope: "row", textContent: runTitle(run) }),
     ...headings.map((heading) => make("td", { className: "text", textContent: soundness[heading] || "" }))));
   byId("soundness").replaceChildren(table("Collapse", ["Result", ...headings], rows));
-  // What holds for several results is said once.
+  // A reason that holds for several results is given once.
   const notes = new Map();
   DATA.runs.forEach(({ soundness: { Notes: note } }, run) => { if (note) notes.set(note, [...(notes.get(note) || []), runTitle(run)]); });
   byId("soundness-notes").replaceChildren(...[...notes].map(([note, titles]) => make("p", { className: "hint", textContent: `${listed(titles)}: ${note}` })));

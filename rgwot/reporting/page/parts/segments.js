@@ -1,5 +1,6 @@
 // Segments of videos: reading, summarising and editing them. All functions are pure. Segments are [start, end, step]
-// in seconds; a mark starts where it ends. A segment that is no occurrence of its key step has what it shows instead as a
+// in seconds; a mark starts where it ends. A segment that is no occurrence of its key step has the key step that it
+// shows instead as a
 // fourth entry, 0 if it does not count. Rows are the same in milliseconds, segments without gaps before all marks, and
 // are never changed in place.
 
@@ -28,7 +29,7 @@ export function occurrences(segments) {
   return found;
 }
 
-/** Whether no key step comes before another in one order and after it in another: they differ in what is left out. */
+/** Whether no two key steps come in both orders; the orders may lack different key steps. */
 export function isOneOrder(orders) {
   const pairs = new Set(orders.flatMap((order) => order.flatMap((first, at) => order.slice(at + 1).map((later) => `${first} ${later}`))));
   return [...pairs].every((pair) => !pairs.has(pair.split(" ").reverse().join(" ")));
@@ -136,7 +137,7 @@ export function withoutRowAt(rows, time, slack) {
 /** The index of the segment at a time, -1 if there is none. */
 export const indexAt = (segments, time) => segments.findLastIndex(([start, end]) => start <= time && time < end);
 
-/** The side of a row whose border is nearer to a time inside it; null at its start, where there is nothing to move. */
+/** The side of a row whose border is nearer to a time inside it; null at the start, where nothing can move. */
 export const nearerSide = ([start, end], at) => (at > start ? (at - start < end - at ? "start" : "end") : null);
 
 /** Move a border of a row; its neighbours grow or shrink. Returns the new rows and the moved one, nothing if it would vanish. */
@@ -180,7 +181,7 @@ export function nearestSpan(spans, position) {
 /** The shortest segment that a key makes, in milliseconds; it grows while the video plays. */
 const BEGUN_MS = 200;
 
-/** Begin a step at a time in rows of an annotation: what was there from then to the next border gets its label. */
+/** Begin a step at a time in rows of an annotation: the time from there to the next border gets its label. */
 export function beginStep(rows, time, label, duration) {
   const [segments, marks] = [rows.filter((row) => !isMark(row)), rows.filter(isMark)];
   const at = segments.findIndex(([start, end]) => start <= time && time < end);

@@ -1,15 +1,15 @@
 // Talking with the server of `rgwot open`. A page that was opened as a file has no server.
 
-/** When the page was made, as the server says it; empty for a file. */
+/** When the page was made, according to the server; empty for a file. */
 export const MADE = document.documentElement.dataset.window || "";
-/** The server is asked after so many milliseconds; sooner while it works on an answer. */
+/** Milliseconds between two requests for the state; fewer while the server works on an answer. */
 const EVERY_MS = 1000;
 const SOON_MS = 200;
 /** The status of an answer that waits for a run, and after how long it is asked for again. */
 const BUSY = 503;
 const AGAIN_AFTER_RUN_MS = 2000;
 
-/** This window, by which the server counts windows. */
+/** The id of this window, by which the server counts windows. */
 const ME = (() => {
   try {
     if (!sessionStorage.getItem("rgwot window")) sessionStorage.setItem("rgwot window", crypto.randomUUID());
@@ -19,7 +19,7 @@ const ME = (() => {
   }
 })();
 
-/** What the server answers: its content, or an error with `status` (0 if it did not answer) and `content`. */
+/** Request a path; returns the content, or throws an error with `status` (0 without an answer) and `content`. */
 async function answered(request) {
   let response;
   try {

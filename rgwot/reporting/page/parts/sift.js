@@ -1,11 +1,11 @@
-// Which videos are listed, and in which order: a field for part of a name, and a choice of the order.
+// Filter and sort the list of videos: a field for part of a name, and a choice of the order.
 
 import { make, offer } from "./dom.js";
 import { DATA } from "./state.js";
 
 const ORDERS = [["deviations", "most deviations first"], ["study", "by name"], ["longest", "longest first"]];
 
-/** Make the controls in `space`; `apply` gets the videos that are to be seen, in their order. `numberOf` is how far each differs. */
+/** Make the controls in `space`; `apply` gets the videos to list, in order. `numberOf` says how far each differs. */
 export function startSift(space, numberOf, apply, first = "deviations") {
   const text = make("input", { type: "search", size: 12, autocomplete: "off", placeholder: "part of a name" });
   const order = make("select");

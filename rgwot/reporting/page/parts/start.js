@@ -68,7 +68,7 @@ function show(wanted, focus = false) {
   VIEWS[view]();
 }
 
-/** A name changed: everything that shows names is drawn anew, but not the field that is being typed into. */
+/** A name changed: redraw everything that shows names, but not the field that has the focus. */
 function namesChanged() {
   for (const view of ["procedure", "videos", "scores", "tree"]) state.drawn.delete(view);
   drawVerdict();
@@ -142,7 +142,7 @@ async function addSeed() {
   }
 }
 
-/** Paper has no scrolling and no folding: all cards of videos are filled and all lists opened. */
+/** Before printing, fill all cards of videos and open all lists, because paper cannot scroll. */
 function unfold() {
   if (state.view === "videos") {
     for (const card of cards.children) {
@@ -167,7 +167,7 @@ document.querySelector('[role="tablist"]').addEventListener("keydown", (event) =
 for (const tab of tabs) {
   tab.addEventListener("click", ({ detail }) => {
     show(tab.getAttribute("aria-controls"));
-    // After a click, arrow keys are for the video, and no longer for the tabs.
+    // After a click, arrow keys control the video, and no longer the tabs.
     if (detail && OF_WINDOW.includes(state.view)) tab.blur();
   });
 }
@@ -196,7 +196,7 @@ byId("forget").addEventListener("click", () => {
   byId("names-status").textContent = MADE ? "No typed name of this result is left." : "Only the names of the file are left.";
 });
 annotations.addEventListener("changed", drawSummary);
-/** A result of the server is new: it is shown, but what is being typed or played stays. */
+/** Show a new result of the server, but keep the focused field and the player. */
 live.addEventListener("answer", ({ detail: { run } }) => {
   offerRuns();
   state.run = run;
@@ -205,7 +205,7 @@ live.addEventListener("answer", ({ detail: { run } }) => {
   drawSummary();
   drawVerdict();
   state.drawn.clear();
-  // A tab of the window draws itself, and a field that is being typed into is not replaced.
+  // Tabs of the window draw themselves, and a focused field is not replaced.
   if (OF_WINDOW.includes(state.view)) { if (state.view === "label") showLabelling(); }
   else if (!document.activeElement?.matches("#rows input")) show(state.view);
 });

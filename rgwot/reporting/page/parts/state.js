@@ -13,7 +13,7 @@ export const state = {
   forgotten: new Set(),
   /** The tabs whose content is up to date. */
   drawn: new Set(),
-  /** What the player plays (video, element, time of the first frame), and what had the focus before it opened. */
+  /** The player (video, element, time of the first frame), and the element that had the focus before. */
   playing: null,
   opener: null,
   /** The names of each result as they are in this browser, and the edited segments of its videos. */

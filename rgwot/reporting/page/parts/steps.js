@@ -33,7 +33,7 @@ export function drawSteps() {
 /** Frames from the strips of videos. */
 const shownFrames = (run, step) => shotsOf(run, step).map(([at, seconds]) => frameButton(at, DATA.videos[at].name, seconds, shot(at, seconds, null)));
 
-/** Frames of what the result calls background; there is nothing to name. */
+/** Frames of the result's own background, which has no name. */
 function backgroundRow(run) {
   const frames = shownFrames(run, 0);
   return make("article", { className: "keystep", data: { step: "0" } },
@@ -43,7 +43,7 @@ function backgroundRow(run) {
   );
 }
 
-/** The name that somebody gave to a step; a number in words, by which a key labelled it, is none. */
+/** The name that a person gave to a step; a number in words, which labelling by key makes, does not count. */
 const ownName = (run, step) => (nameOf(run, step) === `key step ${step}` ? "" : nameOf(run, step));
 
 /** The number of a key step, and its name. */

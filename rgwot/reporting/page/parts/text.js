@@ -16,7 +16,7 @@ export const when = (start, end, digits) => (start === end ? `marked at ${clock(
 
 /** A typed name in one line. */
 export const oneLine = (text) => text.replace(/\p{Cc}+/gu, " ").trim();
-/** Seconds with one digit, and from 100 s on without. */
+/** Seconds with one decimal, from 100 s on without. */
 export const seconds = (s) => (s < 99.95 ? s.toFixed(1) : String(Math.round(s)));
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
 /** A score in percent, without the sign. */
@@ -65,7 +65,7 @@ export function namesText(entries, path) {
   return `${lines.join("\n")}\n`;
 }
 
-/** The keys of steps, in the order in which they are given; 0 is no step, and commands have other keys. */
+/** The keys of steps, in the order in which they are assigned; 0 is background, and commands have other keys. */
 export const STEP_KEYS = "123456789abcdefghijklmnopqrstuvwxyz";
 /** The first key that is not taken; none if all are. */
 export const keyFor = (taken) => [...STEP_KEYS].find((key) => !taken.includes(key)) || "";

@@ -14,7 +14,7 @@ import { clock, fileName, listed, percent, plural } from "./text.js";
 const LEAF_ROW = 44;
 /** The colours, plain and in two patterns. */
 const LOOKS = 3 * DATA.colours;
-/** The slider has to rest for so long before the server looks for key steps. */
+/** Milliseconds that the slider must rest before the server looks for key steps. */
 const SETTLED_MS = 300;
 
 /** The colours of the key steps of a cut: that of the key step of the result with which each shares most time, or else one of its own. */
@@ -54,7 +54,7 @@ export function drawTree() {
   showCut();
 }
 
-/** A typical frame of a leaf, if there are pictures, and how much of the videos it is. */
+/** A typical frame of a leaf, if there are pictures, and its share of the videos. */
 function leafRow(leaf) {
   const at = place.get(leaf.video);
   const canvas = make("canvas", { hidden: true });
@@ -99,7 +99,7 @@ function moveCut(K) {
   cutTimer = setTimeout(followCut, SETTLED_MS);
 }
 
-/** Colour leaves and bars by the cut, and say what one key step more or fewer would change. */
+/** Colour leaves and bars by the cut, and show what one key step more or fewer would change. */
 function showCut() {
   const own = viewOf(state.run).tree;
   const { merges, leaves, videos } = own;
@@ -152,7 +152,7 @@ async function followCut() {
   byId("cut-status").textContent = `Looking for ${plural(K, "key step")}.`;
   try {
     const answer = await ask(below("/api/K", DATA.dataset, DATA.task, String(K)));
-    // The slider may be elsewhere by now.
+    // The slider may have moved meanwhile.
     if (state.cut.K === K) live.dispatchEvent(new CustomEvent("answer", { detail: { run: putAnswer(answer), learned: false } }));
     tellCut();
   } catch (error) {

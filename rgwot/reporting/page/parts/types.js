@@ -14,7 +14,7 @@
 /** Scores of a method and decoder: mean and standard deviation over ``n`` seeds, and each seed.
  * @typedef {{ method: string, decoder: string, kind: string, n: number, mean: Record<string, number>, sd: Record<string, number>, seeds: SeedScores[] }} ScoreRow */
 /** Scores of all results that have any, and the axes of their keys.
- * @typedef {{ protocols: string[], backgrounds: string[], rules: string[], metrics: string[], rows: ScoreRow[] }} Scores */
+ * @typedef {{ protocols: string[], backgrounds: string[], rules: string[], metrics: string[], rows: ScoreRow[] }} PageScores */
 /** A test of a measure of a key step between groups.
  * @typedef {{ step: number, measure: string, successor: number|null, a: string, b: string, p: number|null, adjusted: number|null, star: boolean, numbers: ((number|null)[])[] }} GroupRow */
 /** The comparison of groups in a result; ``about`` describes the tests, ``few`` warns of small groups.
@@ -23,6 +23,6 @@
  * @typedef {{ column: string, measures: Record<string, string>, runs: Record<string, GroupsOfRun> }} Groups */
 /** Which videos to annotate next, and the command that exports them.
  * @typedef {{ videos: string[], command: string }} Suggestion */
-/** What every tab of a page needs.
- * @typedef {{ dataset: string, task: string, version: string, frames: number, colours: number, videos: Video[], steps: Record<string, string>, truth: [number, number, number][][], true_procedures: RankedOrder[], runs: RunFacts[], notices: string[], names_path: string, typed: Record<string, RunNames>, curves: Curve[], scores: Scores|null, groups: Groups|null, next: Suggestion|null }} PageData */
+/** The data of all tabs of a page.
+ * @typedef {{ dataset: string, task: string, version: string, frames: number, colours: number, videos: Video[], steps: Record<string, string>, truth: [number, number, number][][], true_procedures: RankedOrder[], runs: RunFacts[], notices: string[], names_path: string, typed: Record<string, RunNames>, curves: Curve[], scores: PageScores|null, groups: Groups|null, next: Suggestion|null }} PageData */
 export {};

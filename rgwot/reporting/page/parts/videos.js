@@ -42,7 +42,7 @@ export function makeCards() {
   decodeAhead(0);
 }
 
-/** How many deviations of a video are not doubtful, as its line in the first tab says; doubtful ones decide between equals. */
+/** The number of a video's deviations that are not doubtful; doubtful ones break ties. */
 export function numberOfDeviations(video) {
   const line = /** @type {any} */ (document.querySelector(`.procedure[data-run="${state.run}"] .line[data-video="${video}"]`));
   return line ? Number(line.dataset.number) + Number(line.dataset.doubtful) / 1000 : 0;
@@ -55,7 +55,7 @@ function heading(at) {
   return make("h3", {}, name, ...(given ? [" ", make("span", { className: "badge", textContent: "annotated" })] : []));
 }
 
-/** Decode the strips one by one while nothing else happens, because printing does not wait for pictures. */
+/** Decode the strips one by one while the browser is idle, because printing does not wait for pictures. */
 function decodeAhead(at) {
   if (at < DATA.videos.length) requestIdleCallback(() => stripOf(at).then(() => decodeAhead(at + 1)));
 }
@@ -70,7 +70,7 @@ export function refreshCards() {
   }
   const first = cards.querySelector(".card:not([hidden])");
   if (!first) return;
-  // Cards that have not been seen yet are as high as the first one, so that the page does not grow while it is read.
+  // Cards that were not filled yet are as high as the first one, so that the page does not grow while scrolling.
   fill(first);
   cards.style.setProperty("--card", `${first.offsetHeight}px`);
 }
@@ -181,7 +181,7 @@ export function bar(at, run, rows = null) {
   return made;
 }
 
-/** What a segment shows that is no occurrence of its key step. */
+/** The key step that a segment shows if it is no occurrence of its own. */
 const showsInWords = (run, shows) => shows ? `looks like ${fullLabel(run, shows)}` : "does not count: too short, or looks like its neighbours";
 
 /** The times below an axis, as many as its width has room for. */
@@ -204,7 +204,7 @@ function drawTicks(made, width) {
   }));
 }
 
-/** What the pointer or the focus is on: the video, the time, and the segment if there is one. */
+/** The target of the pointer or the focus: the video, the time, and the segment if there is one. */
 export function targetOf(element, clientX = null) {
   const axis = element.closest(".axis");
   if (!axis) return null;

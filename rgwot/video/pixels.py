@@ -46,7 +46,7 @@ IMAGES = "images"
 _ROUNDING_S = 0.00083
 _SINGLE = 1.2e-7
 _ARITHMETIC_S = 1e-6
-# Seeking to an earlier time does not pay: it may go back a few key frames, and would skip no more than these.
+# Seconds by which a seek must skip ahead to be worthwhile, because seeking may go back a few key frames.
 _SEEK_FROM_S = 10.0
 # Chunks of compressed frames are unpacked as a whole; with a smaller cache, this would be repeated for each frame.
 _HDF5_CACHE_BYTES = 64 * 2**20
@@ -62,7 +62,7 @@ _UNSHIFTED = {"mov,mp4,m4a,3gp,3g2,mj2", "flv"}
 _HEADERS_BYTES = 256
 # Packets may be stored out of display order by up to this many seconds.
 _REORDERED_S = 1.0
-# So many packets in a row may give no picture: a packet may be a field, be hidden, or repeat the picture before it.
+# Largest number of successive packets without a picture: a packet may be a field, be hidden, or repeat a picture.
 _WITHOUT_PICTURE = 1
 #: Readers with the distribution whose version is recorded: two for videos, and the one for stored frames.
 READERS = {"decord": "decord", "pyav": "av", "h5": "h5py"}
@@ -101,7 +101,7 @@ def refuse_absurd(stamps: Stamps) -> None:
         raise ValueError(f"frame {first} is stamped {stamps[first]:g} s; expected increasing times")
 
 
-class Stored(NamedTuple):
+class PacketFacts(NamedTuple):
     """Facts from the packets of a picture track, without decoding."""
 
     presented: list[int]  #: presentation times of the visible pictures in ticks, in stored order
@@ -114,7 +114,7 @@ class Stored(NamedTuple):
     others_end_s: float  #: end of the last packet of another track, -inf without one
 
 
-def stored(container: InputContainer, stream: VideoStream) -> Stored:
+def stored(container: InputContainer, stream: VideoStream) -> PacketFacts:
     """Read all readable packets of a file.
 
     If bytes are missing, reading resumes after them in Matroska and AVI (in AVI with times that are too early). Missing
@@ -165,7 +165,7 @@ def stored(container: InputContainer, stream: VideoStream) -> Stored:
     shifted = decoded[:1] == [0] or (not stream.frames and decoded[:1] > [0])
     counted &= not (container.format.name in _UNSHIFTED and shifted and presented[:1] > decoded[:1])
     whole_s = whole * float(stream.time_base or 0)
-    return Stored(presented, decoded, whole_s, counted, picture_end_s, others_end_s)
+    return PacketFacts(presented, decoded, whole_s, counted, picture_end_s, others_end_s)
 
 
 def _whole(container: InputContainer, stream: VideoStream, stamps: list[int], breaks: list[int]) -> float:
@@ -189,7 +189,8 @@ def _whole(container: InputContainer, stream: VideoStream, stamps: list[int], br
     return math.inf
 
 
-#: A track with fewer pictures than another by this factor is no film, nor is one with fewer than so many beside a film.
+#: A track is no film if another one has this many times its pictures, or if it has fewer than this number beside a
+#: film.
 _SLIDES, _FILM = 10, 5
 
 
@@ -222,7 +223,12 @@ def picture_tracks(container: InputContainer) -> list[VideoStream]:
     from av.stream import Disposition
 
     others = Disposition.attached_pic | Disposition.timed_thumbnails | Disposition.still_image | Disposition.dependent
-    tracks = (track for track in container.streams.video if track.codec_context is not None)
+    # Against its stubs, PyAV returns no codec context for a stream without a decoder.
+    tracks = (
+        track
+        for track in container.streams.video
+        if track.codec_context is not None  # type: ignore[redundant-expr]
+    )
     return [track for track in tracks if not track.disposition & others]
 
 
