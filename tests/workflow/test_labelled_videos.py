@@ -113,7 +113,7 @@ REFUSED = {
         f"keysteps/whitened/labelled@n=3/{PLACE}/segments.csv": "labelled.n: found 3, expected all or 1 to 2",
         f"scores/whitened/labelled/{PLACE}.csv": "none is left to score; expected one that does not teach",
         f"scores/none/uniform@labelled.n=1/{PLACE}.csv": "unknown key 'labelled.n'",
-        f"keysteps/whitened/labelled@K=5/{PLACE}/segments.csv": "unknown key 'K'",
+        f"keysteps/whitened/labelled@m=5/{PLACE}/segments.csv": "unknown key 'm'",
         f"keysteps/whitened/consensus@labelled.n=3/{PLACE}/segments.csv": "expected 'labelled@n=3'",
         f"keysteps/whitened/labelled@labelled.n=1/{PLACE}/segments.csv": "use 'labelled@n=1' instead",
     },
