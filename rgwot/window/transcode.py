@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from av import AudioFrame, Packet
     from av.audio.stream import AudioStream
-    from av.container import OutputContainer
+    from av.container import InputContainer, OutputContainer
 
 #: Containers and codecs that browsers play, with eight bits and halved colours.
 _SUFFIXES = (".mp4", ".m4v", ".mov", ".webm")
@@ -76,6 +76,12 @@ class _Sound:
         return packets if frame is not None else packets + self._stream.encode(None)
 
 
+def _decodable_sound(source: InputContainer) -> list[AudioStream]:
+    # Against its stubs, PyAV returns no codec context for a stream without a decoder.
+    streams = source.streams.audio
+    return [stream for stream in streams if stream.codec_context is not None]  # type: ignore[redundant-expr]
+
+
 def transcode(video: Path, output: Path) -> None:
     """Write a proxy of a video, whose first frame is at 0; all other times, and the sound, are shifted with it.
 
@@ -90,12 +96,7 @@ def transcode(video: Path, output: Path) -> None:
 
     with pixels.opened(str(video)) as source, av.open(str(output), "w", format="mp4") as target:
         track = pixels.picture_track(source)
-        # Against its stubs, PyAV returns no codec context for a stream without a decoder.
-        heard = [
-            stream
-            for stream in source.streams.audio
-            if stream.codec_context is not None  # type: ignore[redundant-expr]
-        ][:1]
+        heard = _decodable_sound(source)[:1]
         made: VideoStream | None = None
         sound: _Sound | None = None
         # Sound may come before the first frame, by which its time is known.
