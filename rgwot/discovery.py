@@ -21,7 +21,7 @@ from rgwot.features.store import FeatureStore
 from rgwot.in_memory import doubts_on_features, video_features
 from rgwot.intake import Rates, Times, Videos, handed_over
 from rgwot.keysteps.decode import check_number
-from rgwot.keysteps.labelling import extra_of
+from rgwot.keysteps.labelling import few_moments
 from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.settings import LABELLED, Clustering, Decoder, Numbered, resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
@@ -89,7 +89,8 @@ def discover(
         an id may stand for it: ``Graphcut(K=5, pairwise=4)`` is ``graphcut@K=5,pairwise=4``. With
         ``data.split=holdout`` the videos drawn by ``data.split_seed`` are labelled, but not used for learning.
     K
-        Number of key steps, like ``decode.K`` in the settings: at least 2; by default 7.
+        Number of key steps, like ``decode.K`` in the settings: at least 2; by default 7. Beside ``labels`` it counts
+        only while few single moments are labelled: then steps without a label are found, too.
     labels
         Labels of some of the videos, by name: the key steps (T,) of all features, from 1 or as names, with 0 for
         background and -1 or NaN for unlabelled features; or a table of segments with ``start_s``, ``end_s``, and
@@ -175,7 +176,7 @@ def discover(
     # Videos are sorted by id, as in the workflow, because the drawn pairs of videos depend on their order.
     videos = sorted(with_frames, key=lambda video: video.video)
     given = None if labels is None else read_labels(labels, list(features), videos, silence)
-    if given is not None and K is not None and not extra_of(rule, given):
+    if given is not None and K is not None and not few_moments(given, resolved_K(K, given.K)):
         log.warning("K: found %s beside labels, which give the number of key steps, so it is ignored; leave it out", K)
     for line in doubts:
         log.warning("%s", line)

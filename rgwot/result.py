@@ -779,7 +779,7 @@ class Discovery:
         >>> sorted(int(time_s // 10) for time_s in table["time_s"])
         [0, 1, 2]
         >>> table["label"] = table["time_s"] // 10 + 1
-        >>> taught = rgwot.discover(videos, fps=2, labels=table.rename(columns={"label": "key_step"}))
+        >>> taught = rgwot.discover(videos, fps=2, K=3, labels=table.rename(columns={"label": "key_step"}))
         >>> [sorted(set(taught.labels[name][:20].tolist())) for name in ("0", "3")]
         [[1], [1]]
         """

@@ -152,20 +152,24 @@ def _probabilities(
 
 
 def extra_of(decoder: Decoder, given: Given) -> int:
-    """Return the number of ``extra`` key steps, which ``auto`` takes from the labels.
-
-    A few answers about single moments do not tell that there are no other key steps. While most labelled videos have
-    fewer marks than `FEW_MARKS` of K, and nothing else, there are as many extra key steps as make K.
-    """
+    """Return the number of ``extra`` key steps; with ``auto``, as many as make K with `few_moments`, otherwise none."""
     if not isinstance(decoder, Labelled):
         return 0
     if decoder.extra != "auto":
         return decoder.extra
-    K = max(resolved_K(decoder.K, given.K), given.K)
+    K = resolved_K(decoder.K, given.K)
+    return max(K - given.K, 0) if few_moments(given, K) else 0
+
+
+def few_moments(given: Given, K: int) -> bool:
+    """Return whether only a few single moments are labelled, which do not tell that there are no other key steps.
+
+    Then most labelled videos have fewer marks than `FEW_MARKS` of the key steps, and nothing else.
+    """
     known = {video: labels >= 0 for video, labels in given.labels.items()}
     alone = all(video in given.marks and (given.marks[video] == rows).all() for video, rows in known.items())
-    few = np.mean([rows.sum() < FEW_MARKS * K for rows in known.values()]) if known else 0.0
-    return K - given.K if alone and few > MOSTLY else 0
+    few = [rows.sum() < FEW_MARKS * max(K, given.K) for rows in known.values()]
+    return alone and bool(few) and float(np.mean(few)) > MOSTLY
 
 
 def with_given(video: EmbeddedVideo, labelled: Given, name: str) -> EmbeddedVideo:

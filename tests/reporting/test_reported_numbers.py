@@ -149,7 +149,7 @@ def test_a_row_has_its_reported_numbers_beside_it(tmp_path: Path) -> None:
 def test_hyperparameters_one_by_one(tmp_path: Path) -> None:
     table = TABLES["hyperparameters"]
     assert isinstance(table, Hyperparameters)
-    table.write(Study.of({"seeds": [0, 7]}), tmp_path / "hyperparameters.csv")
+    table.spelt(Study.of({"seeds": [0, 7]})).write(tmp_path / "hyperparameters.csv")
     frame = pd.read_csv(tmp_path / "hyperparameters.csv", dtype=str, keep_default_na=False).set_index("parameter")
     printed = pd.read_csv(REPORTED / "hyperparameters.csv", dtype=str, keep_default_na=False)
     # The paper's names of rows, by ours.
