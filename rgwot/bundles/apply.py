@@ -181,7 +181,7 @@ class _Applied:
 
 def apply_bundle(
     path: Path, sources: Sequence[Path], output: Path, how: ApplyOptions = ApplyOptions()
-) -> list[_Applied]:  # noqa: B008
+) -> list[_Applied]:
     """Find the key steps of videos by a bundle, and their deviations from its procedure.
 
     Writes ``segments.csv``, ``order.csv``, ``deviations.csv`` and ``diagnostics.json`` into a folder; `draw_page` adds

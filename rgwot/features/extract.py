@@ -71,7 +71,7 @@ class _Chunk:
 
 
 class Extraction:
-    """The extraction of a video, which continues an interrupted run; to be closed.
+    """The extraction of a video, which continues an interrupted run. It holds a lock until it is closed.
 
     ``attributes`` record settings and source, and also determine the name of the unfinished store. The ``backbone``
     must be on its device already.

@@ -152,7 +152,10 @@ def _probabilities(
 
 
 def extra_of(decoder: Decoder, given: Given) -> int:
-    """Return the number of ``extra`` key steps; with ``auto``, as many as make K with `few_moments`, otherwise none."""
+    """Return the number of key steps beyond the labelled ones.
+
+    ``extra: auto`` adds as many as make K while only a few moments are labelled (`few_moments`), and otherwise none.
+    """
     if not isinstance(decoder, Labelled):
         return 0
     if decoder.extra != "auto":

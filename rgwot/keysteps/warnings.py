@@ -21,7 +21,7 @@ COMPETE = 0.1
 """Two answers compete if they differ in a larger share of the samples."""
 
 SEE_BOTH = "look at both (seeds: [0, 1] in config.yaml, seed=1 in Python)"
-"""How to see the answers of two seeds."""
+"""Words that tell how the answers of two seeds can be compared."""
 
 COMPETING = "two answers compete"
 """How a warning begins that another answer is supported almost equally."""
