@@ -55,7 +55,7 @@ class Block(BaseModel):
     @classmethod
     @cache
     def places(cls) -> dict[str, str]:
-        """Return the block of each key that is no part."""
+        """Return the block of each key that is not itself a part with settings."""
         inherited: dict[str, str] = {}
         for base in cls.__bases__:
             inherited |= base.places() if issubclass(base, Block) else {}

@@ -12,7 +12,7 @@ ANNOTATION_COLUMNS = ("video", "start_s", "end_s", "key_step", "name")
 
 SCOPES = ("task", "video")
 SEGMENT_COLUMNS = ("video", "scope", "start_s", "end_s", "key_step")
-#: The last columns of segments: the key step that one shows, mostly its own, and whether it counts as its occurrence.
+#: The last columns of segments: the key step that each shows, mostly its own, and whether it counts as an occurrence.
 OCCURRENCE_COLUMNS = (SHOWS, COUNTS) = ("shows", "counts")
 ORDER_COLUMNS = ("video", "order")
 PROCEDURE_COLUMNS = ("rank", "order", "n_videos", "share")

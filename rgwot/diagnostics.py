@@ -261,7 +261,7 @@ def _reader() -> TypeAdapter[Diagnostics]:
 
 
 def diagnostics_of(where: object, content: object) -> Diagnostics:
-    """Return diagnostics from the content of a file; RgwotError with ``where`` if it is none."""
+    """Return diagnostics from the content of a file; raise RgwotError, with ``where``, if they are not valid."""
     if not isinstance(content, dict):
         raise RgwotError(f"{where}: found {type(content).__name__}, expected an object with the key K; decode again")
     K = content.get("K")

@@ -206,7 +206,7 @@ class ProcedureLearner(TransformerMixin, ClusterMixin, BaseEstimator):  # type: 
         """Return the share of the labelled samples that get their label, 0 to 1.
 
         Key steps that were fitted without labels are first matched with those of ``y``, one to one, so that most
-        samples agree. Background is matched with background. The score of the fitted videos themselves tells little if
+        samples agree. Background is matched with background. The score of the fitted videos themselves means little if
         they taught.
 
         Parameters

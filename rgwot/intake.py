@@ -69,9 +69,9 @@ class Intake:
     features
         By name, in the given order: arrays or tables (T, C), maps (T, C, h, w), or paths of feature stores.
     times
-        The times (T,) in seconds by name, of all recordings that are no stores; empty if a rate tells them.
+        Times (T,) in seconds by name, for all recordings that are not feature stores; empty if they follow from a rate.
     fps
-        The rate, if one was given or the recordings differ in it; None if the times tell it, or nothing does.
+        The rate, if one was given or the recordings differ in it; None if it follows from the times, or is unknown.
     missing
         By name, the samples (T,) that had NaN and are to be background.
     doubts
@@ -110,7 +110,7 @@ def handed_over(
     Raises
     ------
     RgwotError
-        For a form that is not known, a value that is no number, or times and rates that do not fit the recordings.
+        For a form that is not known, a value that is not a number, or times and rates that do not fit the recordings.
     """
     if missing not in (None, *MISSING):
         raise RgwotError(f"missing: found {missing!r}; {nearest(str(missing), MISSING)}")
@@ -422,7 +422,7 @@ def _numbers(what: str, video: Any, masked: bool) -> tuple[Any, NDArray[np.float
             video = pd.DataFrame(dict(video))
         except ValueError as error:
             raise RgwotError(
-                f"{what}: found a mapping that is no table ({first_line(error)}); expected an array (T, C)"
+                f"{what}: found a mapping that is not a table ({first_line(error)}); expected an array (T, C)"
             ) from None
     elif not isinstance(video, pd.DataFrame) and hasattr(video, "columns") and hasattr(video, "to_pandas"):
         try:
@@ -455,7 +455,7 @@ def _numbers(what: str, video: Any, masked: bool) -> tuple[Any, NDArray[np.float
             )
         array = array.astype(np.float64)
     elif array.dtype.kind != "f":
-        raise RgwotError(f"{what}: array of {array.dtype}, expected numbers; remove what is no number")
+        raise RgwotError(f"{what}: array of {array.dtype}, expected numbers; remove what is not a number")
     _check_shape(what, array)
     return array, None, counted
 
@@ -473,7 +473,7 @@ def _of_table(what: str, table: pd.DataFrame) -> tuple[pd.DataFrame, NDArray[np.
     told = next((name for name in table.columns if str(name).strip().lower() in LABELS), None)
     if told is not None:
         raise RgwotError(
-            f"{what}: column {told!r} is no feature by its name; expected features alone; drop it (labels are a "
+            f"{what}: column {told!r} is not a feature by its name; expected features alone; drop it (labels are a "
             "parameter of their own), or rename it"
         )
     columns, counted = {}, False
@@ -493,7 +493,7 @@ def _of_table(what: str, table: pd.DataFrame) -> tuple[pd.DataFrame, NDArray[np.
             columns[at] = values.to_numpy() if floats else values.to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError) as error:
             raise RgwotError(
-                f"{what}: column {name!r} holds values that are no numbers ({first_line(error)}); leave the column out"
+                f"{what}: column {name!r} holds values that are not numbers ({first_line(error)}); leave the column out"
             ) from None
     check_no_clock(Path(what), table.columns, "call it time_s if it has seconds")
     if not columns:

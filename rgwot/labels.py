@@ -144,7 +144,7 @@ def _steps(arrays: Mapping[str, SampleLabels], tables: Sequence[pd.DataFrame]) -
 def _alike(names: Iterable[str]) -> list[str]:
     """Return a line for names of key steps that differ in spelling alone."""
     return [
-        f"labels: key steps {', '.join(map(repr, alike))} count as different; write the name of one in one way"
+        f"labels: key steps {', '.join(map(repr, alike))} count as different; if they are one step, spell them alike"
         for alike in look_alike(names)
     ]
 
@@ -163,8 +163,8 @@ def _from_zero(labels: Sequence[NDArray[np.int64]]) -> list[str]:
     if max(counts) > 1 or 2 * first < len(runs):
         return []
     return [
-        f"labels: 0, which is background, comes first in {first} of {len(runs)} labelled videos, and only once; if "
-        "key steps are numbered from 0, add 1"
+        f"labels: 0, which means background, occurs once in every labelled video, first in {first} of {len(runs)}; if "
+        "key steps are numbered from 0, add 1 to every label"
     ]
 
 
@@ -223,7 +223,7 @@ def _in_table(where: str, of_video: Any, name: str) -> Any:
         return pd.DataFrame(of_video)
     except ValueError as error:
         raise RgwotError(
-            f"{where}: found a mapping that is no table ({error}); expected equally long columns"
+            f"{where}: found a mapping that is not a table ({error}); expected equally long columns"
         ) from None
 
 

@@ -120,7 +120,7 @@ class Made:
         try:
             if self.embed is None:
                 raise RgwotError(
-                    "what was learned: found none, because a loaded result, which has no features, was taught; "
+                    "what was learned: found none, because labels were given to a loaded result, without features; "
                     "expected labels in discover, or learn in the session of discover, to label other videos"
                 )
             learned = learned_result(

@@ -244,11 +244,11 @@ def test_a_loaded_result_learns_like_the_one_that_was_saved(result: rgwot.Discov
         np.testing.assert_array_equal(there.probabilities[name], here.probabilities[name])
     assert back.suggest(videos=2) == result.suggest(videos=2)
     assert pickle.loads(pickle.dumps(back)).learn(turned).segments.equals(here.segments)
-    # A list is in the order of the recordings, and labels that do not fit are told like those of discover.
+    # A list is in the order of the recordings, and labels that do not fit are reported as in discover.
     assert back.learn([None, turned["b b"], None, STEPS]).segments.equals(here.segments)
     with pytest.raises(RgwotError, match=r"labels\['a'\]: found 2 labels from 0, expected 30 whole numbers"):
         back.learn({"a": [1, 2]})
-    with pytest.raises(RgwotError, match="found none, because a loaded result, which has no features, was taught"):
+    with pytest.raises(RgwotError, match="found none, because labels were given to a loaded result, without features"):
         there.predict(recordings())
     with pytest.raises(RgwotError, match="probabilities: found a loaded result .*, and save does not store them"):
         _ = back.probabilities

@@ -171,8 +171,8 @@ def test_names_that_look_equal_are_told() -> None:
     names = SEGMENTS.drop(columns=[c for c in ("key_step", "label") if c in SEGMENTS])
     given = read({"take 1": names.assign(label=["wash up", "pour"]), "take 2": names.assign(label=["wash_up", "Pour"])})
     assert given.doubts == (
-        "labels: key steps 'Pour', 'pour' count as different; write the name of one in one way",
-        "labels: key steps 'wash up', 'wash_up' count as different; write the name of one in one way",
+        "labels: key steps 'Pour', 'pour' count as different; if they are one step, spell them alike",
+        "labels: key steps 'wash up', 'wash_up' count as different; if they are one step, spell them alike",
     )
 
 

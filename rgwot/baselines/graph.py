@@ -72,8 +72,8 @@ def most_similar(
 def unity_graph(videos: Sequence[NDArray[np.float32]], neighbours: int) -> tuple[csr_array, NDArray[np.float64]]:
     """Connect the clips of two videos or more, each (C_v, F) of norm 1; nodes are numbered video after video.
 
-    Returns the edges (C, C) and the mean cosine (C,) of each clip to its chosen neighbours. Edges are symmetric, 1 for
-    an edge: temporal ones between neighbouring clips of a video, spatial ones between a clip and the most similar clips
+    Returns the edges, a symmetric matrix (C, C) of 0 and 1, and the mean cosine (C,) of each clip to its chosen
+    neighbours. Temporal edges connect neighbouring clips of a video, spatial edges a clip and the most similar clips
     of other videos.
     """
     x = np.concatenate(videos)

@@ -166,7 +166,7 @@ class Bundle:
 
     def wrong(self, why: str) -> RgwotError:
         """Return the error for an intact bundle with unexpected content."""
-        return RgwotError(f"{self.path}: {why}; not a valid bundle (expected output of the workflow's bundle rule)")
+        return RgwotError(f"{self.path}: {why}; not a valid bundle (expected one that the workflow's bundle rule made)")
 
     @contextmanager
     def fitting(self, what: str) -> Iterator[None]:

@@ -18,14 +18,14 @@ from rgwot.embedding.interface import VideoFeatures
 from rgwot.embedding.values import SHOWS, unusual_lengths, usual_length
 
 FAR = 2.5
-"""A video is told if it lies this many times as far as the farthest video of the study from the others.
+"""A video is reported if it lies this many times as far away as the farthest video of the study from the others.
 
 On twelve tasks of people and robots, held-out recordings lie at most 1.5 times as far; test patterns, and a video of
 another task, more than 5 times as far from eight takes of hand washing.
 """
 
 STRANGE, STRANGE_SHARE = 1.5, 1 / 7
-"""A part of a video is told from this share of its samples on, each of them this many times as far from the study as
+"""A part of a video is reported if it has at least this share of the samples, each this many times as far away as
 95 % of the samples of any video of the study are from the other videos.
 
 Of 267 held-out recordings of eleven tasks, at most 7 % of the samples lie so far; of takes of hand washing with black
@@ -142,7 +142,7 @@ def _from_known(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures)
 
 
 def _chosen(video: VideoFeatures, count: int) -> NDArray[np.int64]:
-    """Return the indices of ``count`` evenly chosen samples of a video, of all of a shorter one."""
+    """Return the indices of ``count`` evenly chosen samples of a video, or of all samples if it is shorter."""
     return np.unique(np.linspace(0, len(video) - 1, min(count, len(video))).round().astype(np.int64))
 
 

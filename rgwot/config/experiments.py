@@ -34,7 +34,7 @@ VALUE = re.compile(r"[A-Za-z0-9_.+-]+")
 
 
 def family_of(method: str) -> Family:
-    """Return the named method behind an experiment's id; RgwotError if there is none of this name."""
+    """Return the method that an experiment's id names; raise RgwotError if there is no such method."""
     base = split_id(method)[0]
     if base not in FAMILIES:
         raise RgwotError(f"method {method!r}: unknown base {base!r}; {moved(base) or nearest(base, FAMILIES)}")
@@ -62,7 +62,7 @@ def split_id(text: str) -> tuple[str, dict[str, str]]:
 
 
 def decoder_of(decoder: str) -> type[Decoder]:
-    """Return the class of the decoder behind an id; RgwotError if there is none of this name."""
+    """Return the class of the decoder that an id names; raise RgwotError if there is no such decoder."""
     base = split_id(decoder)[0]
     if base not in DECODERS:
         raise RgwotError(f"decoder {decoder!r}: unknown base {base!r}; {nearest(base, DECODERS)}")

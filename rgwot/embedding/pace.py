@@ -30,11 +30,11 @@ POWER = 3
 
 
 def at_usual_pace(x: NDArray[Any], usual: float) -> NDArray[np.int64] | None:
-    r"""Choose about ``usual`` samples of a far longer recording; None for another, or if ``usual`` is NaN.
+    r"""Choose about ``usual`` samples of a far longer recording; None for a shorter one, or if ``usual`` is NaN.
 
     If the recording changes evenly, it is slow, and samples are evenly spaced. Otherwise it has idle time, and samples
     are chosen evenly in the sum of min(1, (c_t / c)^3), where c_t is the change of the recording around sample t and c
-    the change from which on every sample is chosen:
+    the least change at which every sample is chosen:
 
     .. math:: \sum_t \min(1, (c_t / c)^3) = \text{usual}
 

@@ -26,18 +26,18 @@ EVEN, LINEAR = 1.5, 0.99
 this squared correlation."""
 
 FEWEST = 10
-"""With fewer samples, neither a clock nor a dead stretch is told."""
+"""With fewer samples, neither a clock nor a dead stretch is reported."""
 
 WRAPS = 0.05
 """A clock that starts again, as after a minute, does so in at most this share of its steps."""
 
 STILL_SHARE, STILL_FACTOR, STILL = 0.1, 5.0, 1e-4
-"""A stretch of equal samples is told from this share of a recording on, if it is this many times as long as in most
+"""A stretch of equal samples is reported if it has this share of a recording, and is this many times as long as in most
 recordings, or as any other stretch of this one. Samples are equal if they differ by at most this share of the range of
 most samples."""
 
 STILL_CHANNEL, RARELY_EQUAL, FEW_CHANNELS = 0.25, 0.02, 64
-"""A channel that stands still is told from this share of a recording on, if in other recordings it never does for more
+"""A channel that is constant for this share of a recording is reported if in other recordings it never is for more
 than the second share, and if there are at most so many channels: networks have channels that are rarely active."""
 
 FEWEST_CODES, MOST_CODES = 3, 50
@@ -61,7 +61,7 @@ FEW_SHARE = 20
 """A part that more recordings than this have in common is ignored."""
 
 PAUSE_STEPS, PAUSE_SHARE = 10.0, 0.05
-"""A pause is told from this many usual steps on, if it also has this share of the recorded time."""
+"""A pause is reported if it lasts this many usual steps, and this share of the recorded time."""
 
 
 class Values(NamedTuple):
@@ -139,7 +139,7 @@ def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _sharing(recordings: Mapping[str, Values]) -> list[tuple[str, str]]:
-    """Return the pairs of recordings with a part of their sketches in common that few others have."""
+    """Return the pairs of recordings whose sketches share a part that few other recordings have."""
     having = defaultdict[int, list[str]](list)
     for name, values in recordings.items():
         for part in values.sketch:
@@ -238,7 +238,7 @@ def _far(x: NDArray[np.float64]) -> str:
     spread, most = np.median(deviations, axis=0), deviations.max(axis=0)
     extreme = deviations > most / 2
     rest = np.where(extreme, 0, deviations).max(axis=0)
-    # In a channel that mostly has one value, the other values are no outliers.
+    # In a channel that mostly has one value, the other values are not outliers.
     rare = (spread > 0) & (extreme.mean(axis=0) < RARE)
     spike = (most > FAR * spread) & (most > SPIKE_GAP * rest)
     first = x[np.argmax(extreme, axis=0), np.arange(x.shape[1])]
@@ -381,7 +381,7 @@ def _called(channel: int, names: Sequence[str]) -> str:
 
 
 def _still_channels(name: str, recordings: Mapping[str, Values], names: Sequence[str]) -> list[str]:
-    """Return a line on channels that stand still in one recording for long, and in others never; none without."""
+    """Return lines on channels that stand still for long in one recording and never in the others."""
     mine, lines = recordings[name], []
     others = [values for other, values in recordings.items() if other != name and values.samples]
     for channel, (first, after) in enumerate(mine.still_channels):

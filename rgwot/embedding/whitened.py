@@ -97,7 +97,7 @@ def log_speed(ahead: NDArray[np.floating], behind: NDArray[np.floating]) -> NDAr
 def variability(z: NDArray[np.floating], share: float) -> NDArray[np.float64]:
     """Return log(s + 0.02) of the standard deviations s (T, C) of standardised channels around every sample.
 
-    The window is that of `smooth`, but has at least three samples. Beyond its ends a video is continued as there.
+    The window is that of `smooth`, but has at least three samples. Beyond its ends a video is continued as in `smooth`.
     """
     width = max(3, _width(share, len(z)))
     mean, squares = (uniform_filter1d(values, width, axis=0, mode="nearest") for values in (z, np.square(z)))

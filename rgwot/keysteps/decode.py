@@ -106,7 +106,7 @@ def find_key_steps(
     orders = {
         name: order_of(key_steps["task"][name], video.time_s / video.duration_s) for name, video in task.videos.items()
     }
-    # Borders around marks are decoded, so slivers of these videos are no annotation.
+    # Borders around marks are decoded, so short segments in these videos are not annotations.
     taught = {} if labels_given is None else {name: name in labels_given.marks for name in labels_given.labels}
     annotated = tuple(name for name, marked in taught.items() if not marked)
     segments_of_evidence, *others_cleaned = (segments_of(task, part) for part in (evidence, *others))
@@ -307,7 +307,7 @@ def _cluster_task(
 
 
 def _restored(decoder: Decoder, clusters: _Clusters, K: int, time: float, surplus: int) -> Predict:
-    """Return the rule that a decoder learned; RgwotError if it cannot label other videos."""
+    """Return the rule that a decoder learned; raise RgwotError if it cannot label other videos."""
     if not decoder.RESTORE or clusters.learned is None:
         raise RgwotError(
             f"decoder {decoder.NAME!r}: cannot label held-out videos; choose another decoder or data.split=all"

@@ -1,4 +1,4 @@
-"""Segments that are no evidence of a key step, because they look like their neighbours (methods 9.6).
+"""Segments that are not evidence of a key step, because they look like their neighbours (methods 9.6).
 
 A decoder that knows when key steps usually come may find a key step at its usual time although it was left out, and two
 key steps in their usual order although they were swapped. The appearance of key steps in the other videos, without

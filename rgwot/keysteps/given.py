@@ -157,7 +157,7 @@ def taken_silences(
     guessed = [video for video in chosen if not words.get(video)]
     if guessed and n_key_steps == 1:
         log.warning(
-            "silence: only one key step is annotated, so time without a segment is none of it (silence: only); if it "
+            "silence: only one key step is annotated, so other time is not that step (silence: only); if it "
             "is unknown, label it -1, or mark moments instead of segments"
         )
     elif guessed:
@@ -180,7 +180,7 @@ def given_of_rows(
     Parameters
     ----------
     rows
-        Tables ``start_s,end_s,key_step`` by video. Rows that contradict each other are left out and told.
+        Tables ``start_s,end_s,key_step`` by video. Rows that contradict each other are left out with a warning.
     times, durations
         Sample times (T,) and lengths of videos in seconds; other videos are left out.
     names, K

@@ -112,12 +112,12 @@ class Given:
         Largest number of a key step, whether or not it occurs in ``labels``.
     marks
         Whether the label of a sample (T,) is a mark, by video id; videos without a mark may be missing. A mark tells
-        the key step of one moment: its sample is no whole segment, and its neighbours may belong to it.
+        the key step of one moment: this is not a whole segment, and neighbouring samples may have the same key step.
     silence
         What time without a segment means in videos with segments, by video id: one of `rgwot.timing.SILENCES`, or
         ``between`` if nothing was said.
     doubts
-        Lines on labels that are probably not meant so.
+        Lines on labels that are probably not intended.
     """
 
     labels: Mapping[str, NDArray[np.int64]]

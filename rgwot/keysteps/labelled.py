@@ -84,9 +84,9 @@ def carry_over(
     Parameters
     ----------
     x
-        Directions (T, D) of videos one after the other.
+        Directions (T, D), that is, embeddings of length 1, of all videos, one video after the other.
     lengths
-        Samples of each video.
+        Number of samples of each video.
     references, reference_labels
         `evenly_spaced` directions (n, R, D) of annotated videos and their labels (n, R), R = `ALIGNED`: 0..C-1 or
         `UNKNOWN`.
@@ -207,7 +207,7 @@ class Kept:
     """A cache of results that do not depend on labels, for decoding the same samples with other labels.
 
     Samples in context (`CONTEXTS`) and alignments of pairs of videos are kept for one task; those of other samples
-    replace them. They are found by the values of samples, so results are the same to the bit as without them. So are
+    replace them. Samples are compared by value, so results are the same to the bit as without a cache. Also kept are
     the memberships by which moments are suggested (`rgwot.keysteps.suggest.suggest_moments`), for one seed.
     """
 

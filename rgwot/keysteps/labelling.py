@@ -56,7 +56,7 @@ class Labelling:
 
 
 def _seen(video: EmbeddedVideo, usual: float) -> NDArray[np.bool_]:
-    """Return the samples (T,) of a video that a decoder sees: those that are not background, at the usual pace."""
+    """Return which samples (T,) of a video a decoder sees: no background, and fewer if it is far longer than usual."""
     seen = np.ones(len(video.time_s), dtype=bool) if video.background is None else ~video.background
     chosen = at_usual_pace(video.embedding, usual)
     if chosen is None or not seen[chosen].any():

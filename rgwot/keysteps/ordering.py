@@ -247,10 +247,10 @@ def counted(
 ) -> dict[str, pd.DataFrame]:
     """Return the segments of videos with the columns ``shows`` and ``counts``: which are occurrences, and of what.
 
-    This is decided here and nowhere else (methods 9.1). What is no evidence of a key step is taken away: segments that
+    This is decided only here (methods 9.1). Segments that are not evidence of a key step are removed: first those that
     look like their neighbours (``evidence``), then those that are short for the ``usual`` seconds of their key step
     (`rgwot.procedure.differences.without_slivers`). A segment counts if its key step is still there at its middle. If
-    the evidence has a key step where no segment of it is, as where two neighbours look like each other, the segment
+    the evidence has a key step where it has no segment, such as where two neighbours look like each other, the segment
     that has most of that time counts as an occurrence of what it ``shows``.
 
     Parameters

@@ -447,7 +447,7 @@ def _out_of_order(
 def _at_once(
     reader: Reader, jobs: Sequence[tuple[Array, int]], levels: Callable[[Integers], Integers], L: int
 ) -> Array:
-    """Return the `best_scores` (B, L) of B videos, each with its target; those of like lengths are read together."""
+    """Return the `best_scores` (B, L) of B videos, each with its target; videos of similar length are read together."""
     order = np.argsort([len(log_p) for log_p, _ in jobs], kind="stable")
 
     def part(start: int) -> Array:
@@ -533,7 +533,7 @@ def supports(kind: str, differences: LogRatios, values: Array) -> Array:
     """
     if kind == "repeated":
         noticed = differences.found >= NOTICED[kind]
-        # A repetition in many videos is no deviation.
+        # A repetition in many videos is not a deviation.
         seldom = noticed.mean(axis=0) <= OFTEN
         return np.where(np.isnan(values) | (noticed[:, seldom].any(axis=1).mean() > MANY), -np.inf, values)
     odds, often = (log_odds(differences, given) for given in (values, differences.found))
@@ -664,7 +664,7 @@ def _between(procedure: Procedure, K: int) -> tuple[Integers, Integers]:
 
 
 BORNE_OUT = 0.2
-"""A kind of deviation can be told if at least this share of those made in the recordings is told."""
+"""A kind of deviation counts as detectable if at least this share of those made in the recordings is detected."""
 
 _EDITS = {"missing": ("cut out", "left out"), "order": ("moved", "moved"), "repeated": ("repeated", "repeated")}
 

@@ -64,7 +64,7 @@ def doubts(
     warnings = [fine] if (fine := too_fine(K, samples)) else []
     if present is not None and present < K:
         warnings.append(f"{K - present} of {K} key steps are empty: no video has them; give a smaller K")
-    # The limit is below 1 for one or two key steps, because a video with a single one is then nothing unusual.
+    # The limit is below 1 for one or two key steps, because a video with a single one is then not unusual.
     few = {video: number for video, number in steps_per_video.items() if number <= FEW * K}
     if few:
         named = ", ".join(f"{readable(video)} {number}" for video, number in list(few.items())[:NAMED])

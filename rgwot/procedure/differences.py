@@ -187,7 +187,7 @@ def fitting(needs: Sequence[_Need], recording: Recording) -> dict[int, Event]:
 
 
 def score_videos(procedure: Procedure, recordings: Sequence[Recording]) -> dict[str, float]:
-    """Return the sum of the surprise of each video's deviations in bits; NaN for a video without a key step."""
+    """Return, for each video, the summed surprise of its deviations in bits; NaN for a video without a key step."""
     scores = {recording.video: 0.0 if recording.events else math.nan for recording in recordings}
     for deviation in deviations(procedure, recordings):
         scores[deviation.video] += deviation.surprise
@@ -262,7 +262,7 @@ def surprise(count: int, of: int) -> float:
 
 
 SLIVER = 0.35
-"""A decoded segment shorter than this part of its key step's usual length is no evidence of the key step."""
+"""A decoded segment shorter than this part of its key step's usual length is not evidence of the key step."""
 
 
 def usual_lengths(recordings: Sequence[Recording]) -> dict[int, float]:

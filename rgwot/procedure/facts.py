@@ -28,13 +28,13 @@ DEVIATION_HEADINGS = ("Video", "Key step", "Deviation", "Time", "Sureness", "Sur
 _KINDS = {
     "missing": "left out", "added": "added", "repeated": "again", "too_early": "too early", "too_late": "too late",
 }  # fmt: skip
-#: At most this many videos are named that do a key step once.
+#: If videos do a key step only once, at most this many of them are named.
 MOST_NAMED = 5
 #: Marks deviations from the procedure that a user expects.
 OWN = "against your procedure"
 #: A need with less confidence, or that a video contradicts, is written with a question mark (`questioned`).
 LIKELY = 0.75
-#: At most this many of these needs are told in the sentence on what to doubt.
+#: At most this many of these needs are listed in the sentence on what to doubt.
 MOST_DOUBTED = 3
 #: A deviation is sure if its sureness is at least `SURE`, doubtful below `PERHAPS`, and written with "perhaps" between.
 SURE, PERHAPS = 0.7, 0.25
@@ -88,7 +88,7 @@ def questioned(need: Edge) -> bool:
     return need.agree < need.both or need.confidence < LIKELY
 
 
-#: A missing key step that was due within so many seconds was due about their middle.
+#: If a missing key step was due within an interval of at most this many seconds, only its middle is given.
 SHORT_S = 5.0
 #: Stands for segments that do not count as an occurrence of a key step.
 UNCOUNTED = -1
@@ -154,7 +154,7 @@ def step_facts(
     """Return the facts of a procedure: a row per key step in the consensus order, and rows of the remaining time.
 
     ``recordings`` are the occurrences in the videos, which tell the shares of time, and ``every`` all their segments,
-    if some do not count. Of the needs, those that are known are told.
+    if some do not count. Only the needs that are known are listed.
     """
     procedure = told(procedure)
     nodes = {node.key_step: node for node in procedure.nodes}
@@ -228,7 +228,7 @@ def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None)
             return f"No fixed order was found: {join_words(titles)} may come in any order."
         few = procedure.n_videos < FEWEST
         why = f"; it takes {FEWEST} videos that show both key steps" if few else "; the videos show none often enough"
-        return f"No order is known{why}. The order nearest to the videos is {', '.join(titles)}."
+        return f"No order is known{why}. The order that best fits the videos is {', '.join(titles)}."
     how = {1: "", 2: " in either order"}
     texts = [
         join_words(titles)
@@ -364,7 +364,7 @@ def deviation_facts(
     ``recordings`` hold all segments of the videos, and those that count. If a key step has a segment in either, orders
     may list it, so it is missing only perhaps. Otherwise, if it is due at the start or the end of a video, it
     may have been done outside the recording. Without a sureness, what ``annotated`` videos show is sure, and the rest
-    is told with "perhaps".
+    is written with "perhaps".
     """
     length = {recording.video: recording.duration_s for recording in recordings}
     seen = {(recording.video, event.key_step) for recording in recordings for event in recording.events}

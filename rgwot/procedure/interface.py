@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 FEWEST = 5
-"""A need is known, and told, only if at least this many videos show both of its key steps."""
+"""A need is known, and listed, only if at least this many videos show both of its key steps."""
 Terminal = Literal["START", "END"]
 START: Literal["START"] = "START"
 END: Literal["END"] = "END"

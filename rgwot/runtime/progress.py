@@ -106,7 +106,7 @@ def mapped(
     """Apply a function to each item, in ``n_jobs`` processes, and report the progress; return the results in order.
 
     ``n_jobs`` is that of scikit-learn: None is one process unless `joblib.parallel_config` says otherwise, -1 all
-    processors. The loops of the function report nothing.
+    processors. Progress that the function itself reports is not shown.
     """
     from sklearn.utils.parallel import Parallel, delayed
 

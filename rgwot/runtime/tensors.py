@@ -15,7 +15,7 @@ PICKLED = "has pickled Python objects, which could run code and are never loaded
 
 
 class UnreadableTensors(RgwotError):
-    """Error: a file is damaged or has other content than tensors; ``why`` tells which."""
+    """Error: a file is damaged, or contains something other than tensors; ``why`` says which."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"{path}: {why}")

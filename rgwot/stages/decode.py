@@ -235,7 +235,7 @@ def read_again(task: EmbeddedTask, key_steps: KeySteps, seed: int) -> KeySteps:
     """Return key steps whose deviations are decided by a second reading (`rgwot.keysteps.reading`), if there is one.
 
     The diagnostics then have ``second_reading``: how many key steps were cut out, moved and repeated in the videos, and
-    how many of these deviations are told; and the CPU time in seconds.
+    how many of these deviations are detected; and the CPU time in seconds.
     """
     from threadpoolctl import threadpool_limits
 

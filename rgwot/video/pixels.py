@@ -189,7 +189,7 @@ def _whole(container: InputContainer, stream: VideoStream, stamps: list[int], br
     return math.inf
 
 
-#: A track is no film if another one has this many times its pictures, or if it has fewer than this number beside a
+#: A track is not a film if another one has this many times its pictures, or if it has fewer than this number beside a
 #: film.
 _SLIDES, _FILM = 10, 5
 

@@ -99,7 +99,7 @@ def test_gradient_of_vava_and_opel(weighted: bool) -> None:
 
 
 def test_gradient_of_the_transported_cost() -> None:
-    """On its own, scaled up by N' M' N M, it is 2 T (x - y)."""
+    """Without the other terms, and times N' M' N M, the gradient is 2 T (x - y)."""
     x, y = pair(4, batch=1, n=3, m=3)
     x.requires_grad_()
     match = kantorovich_match(x.detach(), y, torch.tensor([0.9]))

@@ -100,7 +100,7 @@ def test_samples_unlikely_under_every_cluster_are_background_and_the_path_passes
 
 
 def test_the_limit_of_a_cluster_is_one_of_its_likelihoods() -> None:
-    """Place int(0.75 * 6) = 4 of six in rising order; a percentile would lie between the fourth and the fifth."""
+    """Index int(0.75 * 6) = 4 of six in rising order, that is, the fifth; a percentile would lie below it."""
     x = np.array([[0.0], [1.0], [2.5], [4.5], [7.0], [10.0]])
     chosen = {"viterbi.background": 75.0, "viterbi.stride": 1}
     labels = decode_by("viterbi", Frames(x, (6,), 2.0), 1, chosen, np.random.default_rng(0)).labels

@@ -161,7 +161,7 @@ def test_subjects_are_a_setting_where_they_are_held_out(egtea: Study) -> None:
     assert told["P01-R07-Pizza"] == told["P01-R07-Pizza2"] == "p01"
     assert "subjects" not in settings_behind(task, "raw", "kmeans")
     assert "subjects" not in settings_behind(task, "raw@data.split=holdout,data.split_by=video", "kmeans")
-    # Videos that are their own subjects need not be told.
+    # If every video is its own subject, the subjects need not be given.
     assert "subjects" not in settings_behind(own, "raw@data.split=holdout", "kmeans")
 
 

@@ -29,7 +29,7 @@ def test_split_and_merged() -> None:
     agreed = agreement([one], [two])
     assert agreed.split == {1: [4, 5]}
     assert agreed.merged == {6: [2, 3]}
-    # 1 is 4 for 6 frames, and 2 or 3 is 6 for 10: 16 of 30, either way round.
+    # Matched are 1 with 4 (6 frames) and 2 or 3 with 6 (10 frames): 16 of 30, in both directions.
     assert agreed.same == agreed.swapped().same == pytest.approx(16 / 30)
     assert (agreement([two], [one]).split, agreement([two], [one]).merged) == ({6: [2, 3]}, {1: [4, 5]})
     # A part that lies mostly elsewhere is no part, nor is one that is hardly there.
@@ -57,7 +57,7 @@ def test_kappa_is_that_of_scikit_learn_after_the_matching() -> None:
 
 
 def test_segments_by_hand() -> None:
-    # Of 1, [0, 10) is [0, 8) of the other: 80 %; [20, 30) is [26, 30): 40 %. 2 has no partner; 0 is no segment.
+    # For key step 1, [0, 10) meets [0, 8): 80 %, and [20, 30) meets [26, 30): 40 %. 2 has no partner; 0 is background.
     one = np.repeat([1, 2, 1, 0], [10, 10, 10, 10])
     other = np.repeat([7, 0, 7, 0], [8, 18, 4, 10])
     agreed = agreement([one], [other])

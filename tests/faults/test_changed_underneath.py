@@ -43,7 +43,7 @@ FRAMES, CHUNK = Path("conv4c/c.0.0.0.0"), Path("embedding/c.0.0")
 
 
 def refused(run: Callable[..., None], *arguments: object) -> str:
-    """Run a stage that is to refuse its input; return the one line."""
+    """Run a stage that should refuse its input; return its message, a single line."""
     with pytest.raises(RgwotError) as told:
         run(*arguments)
     assert "\n" not in str(told.value)
@@ -246,7 +246,7 @@ def edit() -> None:
 
 
 def command(*words: str | Path) -> str:
-    """Run a command that is to end well; return what it printed."""
+    """Run a command that should succeed; return what it printed."""
     from click.testing import CliRunner
 
     done = CliRunner().invoke(cli, list(map(str, words)))

@@ -66,7 +66,7 @@ def results(checkout: Checkout) -> dict[str, bytes]:
     """Return the key steps and their scores, byte by byte."""
     files = [path for path in (checkout.path / KEYSTEPS).iterdir() if not path.name.startswith(".")]
     found = {path.name: path.read_bytes() for path in [*files, checkout.path / SCORES]}
-    # It has how long the decoding took.
+    # It contains the time that the decoding took, which varies.
     diagnostics = json.loads(found.pop("diagnostics.json"))
     return found | {"K": str(diagnostics["K"]).encode()}
 
@@ -111,7 +111,7 @@ def test_the_configuration_is_edited_all_the_time_on_this_machine(tmp_path: Path
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    # From the first job on; before it, the configuration is that which is read.
+    # Edit only after the first job has begun: an edit before it would change the configuration of the run.
     while process.poll() is None and not (checkout.path / "results").exists():
         time.sleep(0.05)
     while process.poll() is None and not ended.wait(0.02):

@@ -62,7 +62,7 @@ def test_during_extraction(tmp_path: Path) -> None:
     # 150 frames take 3 shards of about 400 KiB.
     line, left = first_and_left(run_on_a_full_disk(tmp_path, 4096, 600, command))
     assert line.startswith("rgwot: disk/a.zarr: cannot be written (No space left on device); make room")
-    # What a second run goes on from is hidden and has another name.
+    # Files from which a second run continues are hidden and have other names.
     assert left
     assert all(name.startswith(".a.zarr.") and ".partial" in name for name in left)
     store = open_store(tmp_path / "copy/a.zarr")
@@ -79,7 +79,7 @@ def test_during_training(tmp_path: Path, save_every_s: float, file: str) -> None
     command = training(tmp_path, "disk/seed0", index, settings)
     line, left = first_and_left(run_on_a_full_disk(tmp_path, 16384, 600, command))
     assert f"/{file}: cannot be written (No space left on device); make room" in line
-    # Whole files may be left, folders, and nothing else.
+    # Only complete files, and folders, may be left.
     assert {Path(name).name for name in left if Path(name).suffix} <= {"history.csv", "machine.json", ".resume"}
     model = torch.load(tmp_path / "copy/seed0/model.pt", weights_only=True)
     assert model["videos"] == ["a", "b"]

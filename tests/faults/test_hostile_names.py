@@ -59,7 +59,7 @@ def test_an_id_stays_inside_and_needs_no_quotes(stem: str) -> None:
 
 
 def touched(root: Path) -> None:
-    """Make a task whose videos, empty files, have every name there is."""
+    """Make a task with an empty video file of every name in `NAMES`."""
     root.mkdir(parents=True)
     for name in NAMES:
         (root / f"{name}.mp4").touch()
@@ -94,7 +94,7 @@ def any_names(seed: int, count: int) -> list[str]:
         "<>{}ab_1.",
     )
     drawn = ("".join(random.choices(random.choice(alphabets), k=random.randint(1, 15))) for _ in range(count))
-    # Files that macOS leaves next to copies are passed over; two names of the same letters are told elsewhere.
+    # Files that macOS leaves next to copies are ignored; two names of the same letters are tested elsewhere.
     return list({unicodedata.normalize("NFC", name).casefold(): name for name in drawn if name[:2] != "._"}.values())
 
 

@@ -36,7 +36,7 @@ def make_run(folder: Path) -> Run:
 
 @pytest.mark.long
 def test_killed_at_random_moments_gives_the_same_tables(tmp_path: Path) -> None:
-    # The quiet runs take one core and two; interrupted ones are compared with both.
+    # One undisturbed run uses one core, another uses two; interrupted runs are compared with both.
     quiet = make_run(tmp_path / "quiet")
     quiet.finish(cores=1)
     expected = quiet.tables()

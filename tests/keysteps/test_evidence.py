@@ -40,7 +40,7 @@ def test_what_one_of_nine_videos_does_differently_is_found(third: list[int], n: 
 
 
 def test_segments_fall_to_the_neighbours_that_explain_them() -> None:
-    """Of four samples of 1 two look like 0 and two like 2; those of the second 2 look like nothing else."""
+    """Of four samples of 1, two look like 0 and two like 2; the last sample looks like 0, which is not next to it."""
     labels = np.array([0, 0, 1, 1, 1, 1, 2, 2, -1, 2])
     look = np.array([0, 0, 0, 0, 2, 2, 2, 2, 0, 0])
     said = np.where(look[:, None] == np.arange(3), 0.0, -9.0)

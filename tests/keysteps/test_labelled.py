@@ -146,7 +146,7 @@ def test_suggested_are_those_that_teach_and_then_those_that_labelled_videos_do_n
     assert len(suggested(20, labelled=[1])) == V - 1
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(many, "MOST_LEARNED", 4 * T)
-        # Of many videos those that are learned from are compared, and those that have labels or may be chosen.
+        # If there are many videos, only those that are learned from, have labels or may be chosen are compared.
         assert set(suggested(20)) == set(many.learned_from((T,) * V).tolist())
         assert set(suggested(20, among=[1, 2], labelled=[3])) == {1, 2}
 
@@ -251,7 +251,7 @@ def test_leaving_one_out_counts_what_the_other_labelled_videos_say(arrays: Any, 
     videos, labels = arrays
     known = np.arange(T) % 6 < 6 * labelled
     three = {name: np.where(known, own, -1) for name, own in list(labels.items())[:3]}
-    # One video has the name of a step for another one.
+    # In one video, a step is labelled as another one.
     three["take 2"][known & (labels["take 2"] == 2)] = 1
     actual = rgwot.discover(videos, fps=2, labels=three).diagnostics["left_out"]
     assert actual["videos"] == ["take%200", "take%201", "take%202"]
@@ -507,7 +507,7 @@ def test_the_border_between_marks_is_the_best_of_all() -> None:
     filled = bordered(labels, labels != UNKNOWN, log_p)
     sums = [log_p[4:border, 0].sum() + log_p[border:16, 1].sum() for border in range(4, 17)]
     assert filled[3:17].tolist() == [0] * (1 + int(np.argmax(sums))) + [1] * (13 - int(np.argmax(sums)))
-    # Between marks of one class there is no border; between those with a third class most of the time, nothing is told.
+    # There is no border between marks of one class; if a third class fills most of the time between, it stays unknown.
     assert (bordered(np.where(labels == 1, 0, labels), labels != UNKNOWN, log_p + [3.0, 0.0])[3:17] == 0).all()
     third = np.column_stack([log_p, np.where((np.arange(20) > 5) & (np.arange(20) < 14), 9.0, -9.0)])
     assert (bordered(labels, labels != UNKNOWN, third)[6:14] == UNKNOWN).all()

@@ -12,7 +12,7 @@ from rgwot.keysteps.surplus import keep_clusters, key_step_clusters, likeness
 
 
 def test_a_key_step_is_in_every_video_and_in_one_place() -> None:
-    # 0: every video, one place. 1: one video alone. 2: every video, all over it.
+    # Cluster 0 is at one place in every video, 1 in one video only, and 2 all over every video.
     first = [2, 0, 0, 0, 2, 1, 1, 1, 2]
     second = [2, 0, 0, 0, 2, 2, 2, 2, 2]
     found = likeness(np.array(first + second), (9, 9), 3)

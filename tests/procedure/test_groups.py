@@ -26,7 +26,7 @@ VIDEOS = [
 def test_what_is_measured_by_hand() -> None:
     actual = [Deviation("a", "repeated", 1, 6, 9, 1.0), Deviation("a", "too_late", 1, 6, 9, 1.0)]
     values, successors = measured(VIDEOS, actual)
-    # After 1 comes 2 twice and the end twice (of a and b): the first of both.
+    # After 1 comes 2 twice (in a and c) and the end twice (in a and b): a tie, which goes to 2.
     assert successors == {1: 2, 2: 1}
     nan = np.nan
     expected = {
@@ -74,7 +74,7 @@ def test_p_is_the_share_of_all_ways_to_form_the_groups() -> None:
         assert found.p[column] == pytest.approx(exact, abs=1e-12)
         # Of 100 draws: within three standard errors.
         assert drawn.p[column] == pytest.approx(exact, abs=3 * np.sqrt(exact * (1 - exact) / 100) + 0.01)
-    # Ties leave two of the 126 ways as the least p, which is below 0.05 / 3.
+    # Because of ties, the least p is 2 of 126, which is below 0.05 / 3.
     np.testing.assert_allclose(found.p_adjusted, false_discovery_control(found.p))
 
 

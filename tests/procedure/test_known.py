@@ -48,7 +48,7 @@ def test_with_few_videos_no_order_is_known_and_none_deviates() -> None:
     assert told(learn(few)).needs == ()
     assert learn(few).unordered == ((1, 2, 3),)
     assert order_sentence(learn(few)) == (
-        "No order is known; it takes 5 videos that show both key steps. The order nearest to the videos is 1, 2, 3."
+        "No order is known; it takes 5 videos that show both key steps. The order that best fits the videos is 1, 2, 3."
     )
     assert {(need.before, need.after) for need in told(learn(enough)).needs} == {(1, 2), (1, 3), (2, 3)}
     assert [(one.video, one.kind, one.key_step) for one in deviations(learn(enough), enough)] == [
@@ -77,7 +77,7 @@ def video(name: str, seconds: float) -> Recording:
 
 
 def test_people_are_permuted_whole() -> None:
-    # In each group, three people with several equal videos each: by videos a difference, by people none.
+    # Each group has three people with four equal videos each: groups differ by videos, but not by people.
     people = {"x": (2, 3, 9), "y": (8, 9.5, 10)}
     videos = {
         f"{group}{n}{k}": video(f"{group}{n}{k}", s)

@@ -54,12 +54,12 @@ def test_videos_at_random_are_set_aside(seed):
     assert min(weights[:14]) > 0.8
     assert max(weights[14:]) < 0.2
     assert truth <= needs(procedure)
-    # Intersection has next to nothing left of it.
+    # The learner `intersection` finds hardly any of these needs.
     assert len(truth & needs(learn(videos, learner="intersection"))) < len(truth) / 3
 
 
 def log_likelihood(relation, orders):
-    """Return that of methods 9.3, term by term."""
+    """Return the log likelihood of methods 9.3, computed term by term."""
     prior = [CLEAN] + [(1 - CLEAN) / (len(RATES) - 1)] * (len(RATES) - 1)
     total = 0.0
     for order in orders:

@@ -69,7 +69,7 @@ def test_elan(tmp_path: Path) -> None:
     assert found == [(500, 2000, NAME), (2000, 3250, "key step 2"), (4000, 12000, NAME)]
     (media,) = document.get_linked_files()
     assert (media["MEDIA_URL"], media["MIME_TYPE"]) == ("films/a.mp4", "video/mp4")
-    # The names of all videos are the vocabulary of the tier.
+    # The vocabulary of the tier has the names of key steps in all videos.
     _, entries, _ = document.controlled_vocabularies["key steps"]
     assert sorted(values[0][0] for values, _ in entries.values()) == ["key step 2", NAME]
     # If an entry is renamed in ELAN, so are the annotations that refer to it.
@@ -353,7 +353,7 @@ def test_clips_are_those_frames_and_every_step_has_a_sheet(tmp_path: Path) -> No
     assert clip.name == "a_0001.000.mp4"
     frames, true = grey(clip), grey(video.path)
     assert len(frames) == 30
-    # The frame of a second of the video, encoded again.
+    # The frames of the clip are those of the video from 1 s on, encoded again.
     error = [np.abs(frames[at] - true[30 + at]).mean() for at in (0, 29)]
     other = np.abs(frames[0] - true[100]).mean()
     assert max(error) < 3 < other

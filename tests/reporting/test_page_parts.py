@@ -172,7 +172,7 @@ def test_names_go_over_to_the_same_frames_of_a_later_result(tmp_path: Path, capl
     assert names_of(names, run, table(a="1442223330")) == ({4: "pour", 2: "stir", 3: "drink"}, [])
     fewer = table(a="1111112220", b="2221111110")
     assert names_of(names, "rgwot/graphcut@K=2/seed0", fewer) == ({1: "pour", 2: "drink"}, ["stir"])
-    # A key step that is elsewhere gets no name, and neither does background.
+    # A key step at other times gets no name, and neither does background.
     assert names_of(names, run, table(a="4444440000")) == ({4: "pour"}, ["stir", "drink"])
     assert names_of(names, run, table(c="1112223330")) == ({}, list(called.values()))
     for other in ("rgwot/graphcut/seed1", "rgwot/graphcut@pairwise=1/seed0", "rgwot/kmeans/seed0"):

@@ -94,7 +94,7 @@ def test_key_steps_of_one_name_are_one_and_those_called_minus_are_none(tmp_path)
     (tmp_path / "raw").mkdir()
     (tmp_path / "kmeans").rename(tmp_path / "raw/kmeans")
     lines = procedure_lines(tmp_path / "raw/kmeans/d/t/seed0")
-    assert lines[1].endswith("The order nearest to the videos is cut, serve.")
+    assert lines[1].endswith("The order that best fits the videos is cut, serve.")
     cells = [line.split()[:6] for line in lines if line[:1].isdigit()]
     # Cut is found twice in each of the three videos.
     assert cells == [["1", "cut", "3", "of", "3", "2"], ["4", "serve", "3", "of", "3", "1"]]

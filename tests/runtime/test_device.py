@@ -56,7 +56,7 @@ def test_a_record_says_what_the_job_used(monkeypatch, tmp_path):
         Stage(job("", output=[output]), "embed").record()
         return json.loads((tmp_path / ".a.csv.provenance.json").read_text(encoding="utf-8"))["device"]
 
-    # A method without an encoder embeds on the CPU, whatever there is.
+    # A method without an encoder embeds on the CPU, whatever devices there are.
     assert recorded() == "cpu"
     device.resolve_device("auto")
     assert recorded() == "GPU 0"

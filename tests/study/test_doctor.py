@@ -565,7 +565,7 @@ def test_procel_faults_name_the_video(tmp_path: Path) -> None:
         for line in (tree / task / "readme.txt").read_text(encoding="utf-8").splitlines():
             put(tmp_path / task / f"{line.split(chr(9))[1]}.mp4", b"\x00")
     findings = examine(content(mine=entry(tmp_path, "procel")), "mine", quick=True).findings
-    # A file shared by the videos of a task complains once.
+    # A fault of a file that the videos of a task share is reported once.
     assert sorted((finding.task, finding.rule) for finding in findings if finding.severity == "error") == [
         ("end_before_start", "time_order"), ("not_a_mat", "release"), ("one_row_too_many", "release"),
     ]  # fmt: skip

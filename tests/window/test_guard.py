@@ -69,7 +69,7 @@ def test_the_token_is_exchanged_for_a_cookie_that_opens_the_rest() -> None:
     assert status == 200
     cookie = headers["set-cookie"]
     assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
-    # The page leaves the token behind, and the token is not the cookie.
+    # The next address has no token, and the cookie is not the token.
     assert keys.token.encode() not in body
     assert keys.token not in cookie
     assert b"url=/" in body

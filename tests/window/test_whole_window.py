@@ -60,7 +60,7 @@ def window(running: Chromium) -> Iterator[Window]:
 
 @contextmanager
 def opened(folder: Path, window: Window) -> Iterator[None]:
-    """Run `rgwot open` for a folder, and go to its address; at the end the run behind the window has written all."""
+    """Run `rgwot open` for a folder, and go to its address; wait at the end until its run has written everything."""
     command = [sys.executable, "-m", "rgwot", "open", str(folder), "--no-browser"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

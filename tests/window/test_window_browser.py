@@ -58,7 +58,7 @@ def saved(window: Window) -> None:
 
 
 def play_on(window: Window, seconds: float = 0.4) -> None:
-    """Wait until the video has played on, which under load takes longer than that."""
+    """Wait until the video has played for ``seconds``, which takes longer on a busy machine."""
     video = "document.querySelector('#label-stage video').currentTime"
     window.wait_for(f"{video} >= {window.get(video) + seconds}", 30)
 
@@ -219,7 +219,7 @@ def test_what_comes_and_goes_moves_nothing_and_a_new_page_has_the_same_tab(windo
     assert (window.get(axis), window.get(newer)) == before
     window.run("showState({run: {at_work: true, seconds: 1}, tasks: [], answers: {}})")
     assert (window.get(axis), window.get(newer)) == before
-    # A word stays where it is when what belongs to it is open.
+    # A summary stays where it is when its details are unfolded.
     words = "document.querySelector('#about-result > summary').getBoundingClientRect().top"
     where = window.get(words)
     window.click_on("#about-result > summary")
@@ -272,7 +272,7 @@ def test_without_the_server_nothing_is_lost(browser: Browser, task: Task, monkey
     window.wait_for("!document.querySelector('#gone').hidden", 30)
     assert "Not saved yet: 1 change" in window.get("document.querySelector('#saved').textContent")
     assert not (task.folder / "names").exists()
-    # The next server has another cookie, which the old page has, too, when the new address was opened; it sends again.
+    # The next server has another cookie; once its address is opened, the old page has the cookie, too, and saves.
     with serving(task.folder, monkeypatch, port) as second:
         again = browser.window(1400, 900)
         again._page.goto(second.address)

@@ -1,4 +1,4 @@
-"""A user's mistake is told in one line before any job runs; planning opens no video, so empty files do."""
+"""A user's mistake is reported in one line before any job runs; planning opens no video, so empty files suffice."""
 
 from __future__ import annotations
 

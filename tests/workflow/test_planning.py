@@ -92,7 +92,7 @@ def test_one_row_plans_no_other(plans: dict[str, Said]) -> None:
 
 
 def test_tables_plan_what_they_need(plans: dict[str, Said]) -> None:
-    # A setting needs no file, a training time no decoding, and random labels of 16 tasks only their manifests.
+    # Settings need no files, training times no decoding, and random labels of 16 tasks only the manifests of the tasks.
     timed = {"extract": 1, "index": 1, "train": 3, "table": 2}
     assert plans["tables"].jobs == {**timed, "manifest": 16, "decode_trivial": 16, "evaluate": 16, "table_row": 1}
 
