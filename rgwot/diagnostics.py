@@ -91,7 +91,7 @@ class LeftOutFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Edits:
-    """How many deviations of a kind were inserted into the videos, and how many of these were detected."""
+    """How many deviations of a kind were made in copies of the videos, and how many of these would be told."""
 
     made: int
     told: int

@@ -103,7 +103,7 @@ def home_page() -> str:
 
 def in_window(text: str) -> str:
     """Return a text of a page with what a person does in the window in place of what one does without it."""
-    return text.replace(SEE_BOTH, "look at both (Compare with another seed, under Result)")
+    return text.replace(SEE_BOTH, "to see both, choose Compare with another seed under Result")
 
 
 def as_window(page: Path) -> str:
