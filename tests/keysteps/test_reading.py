@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import pytest
 
+from rgwot.diagnostics import Edits, SecondReadingFacts
 from rgwot.keysteps.reading import (
     AGAIN,
     IN_ORDER,
     MOVED,
+    SHOWN,
     Chain,
     LogRatios,
     Reader,
@@ -20,9 +23,12 @@ from rgwot.keysteps.reading import (
     places,
     read,
     second_reading,
+    untold,
     visits,
 )
-from rgwot.procedure import Event, Recording, learn
+from rgwot.procedure import Deviation, Event, Recording, learn
+from rgwot.procedure.differences import decided
+from rgwot.procedure.facts import deviation_facts
 from rgwot.timing import runs
 
 K = 2
@@ -147,6 +153,27 @@ def test_deviations_that_order_hides_are_told() -> None:
     for kind, (n, k) in second.edits.items():
         assert n >= 20, kind
         assert k > 0.8 * n, kind
+
+
+@pytest.mark.parametrize(("kind", "named"), [("missing", "missing"), ("order", "too_late"), ("repeated", "repeated")])
+def test_with_this_support_alone_a_deviation_is_shown_and_with_less_it_is_doubtful(kind: str, named: Any) -> None:
+    for nats, shown in ((SHOWN[kind], True), (SHOWN[kind] - 0.01, False)):
+        (one,) = decided([Deviation("v", named, 1, 0, 1, 1.0)], [[]], [], {(kind, "v", 1): nats})
+        (row,) = deviation_facts([one], [])
+        assert (row.sureness != "doubtful") == shown
+
+
+def test_of_the_edits_those_count_that_would_be_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, labels = sampled()
+    procedure = learn([Recording(name, tuple(Event(k, k - 1, k) for k in range(1, 6)), 5) for name in x])
+    monkeypatch.setattr("rgwot.keysteps.reading.SHOWN", {**SHOWN, "missing": np.inf})
+    second = second_reading(x, labels, (), procedure, 5, 0)
+    assert second is not None
+    made, told = second.edits["missing"]
+    assert (made > 0, told) == (True, 0)
+    assert all(np.isinf(value) for (kind, *_), value in second.support.items() if kind == "missing")
+    facts = SecondReadingFacts(**{kind: Edits(made=n, told=k) for kind, (n, k) in second.edits.items()})  # type: ignore[arg-type]
+    assert untold(facts) == ("missing",)
 
 
 def test_nothing_is_read_where_too_little_is_known() -> None:

@@ -54,8 +54,8 @@ def test_nothing_is_said_of_what_is_sound() -> None:
         ({"scales": 58900.0}, "scales of the channels differ by a factor of 58,900, expected less than 1,000"),
         (
             {"time": TimeChoice(chosen=0.03, agreement=0.1, concordance=0.461, kept=0.9, differ=0.3)},
-            "two answers compete: if time counts more, 30 of 100 samples get another key step; to see both, add time=0.5 "
-            "to the decoder, as in consensus@time=0.5 (concordance 0.461, limit 0.47)",
+            "two answers compete: if time counts more, 30 of 100 samples get another key step; to see both, add "
+            "time=0.5 to the decoder, as in consensus@time=0.5 (concordance 0.461, limit 0.47)",
         ),
         (
             {"time": TimeChoice(chosen=0.5, agreement=0.1, concordance=0.9, kept=0.72, differ=0.3)},
