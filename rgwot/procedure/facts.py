@@ -216,7 +216,7 @@ def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None)
         return "No key step was found: everything is background."
     n = procedure.n_videos
     lacked = {
-        node.key_step: f" (found in {node.n_videos} of {n} videos)" for node in procedure.nodes if node.n_videos < n
+        node.key_step: f" (found in {node.n_videos} of {n})" for node in procedure.nodes if node.n_videos < n
     }
     group_of = {step: group for group in (*procedure.groups, *procedure.unordered) for step in group}
     parts: dict[tuple[int, ...], list[str]] = {}

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from page_tree import Task, embedded_data
 
+from rgwot import paths
 from rgwot.diagnostics import Choices, Diagnostics, LeftOutFacts, ScopeFacts, Split, TimeChoice
 from rgwot.evaluation.agreement import agreement
 from rgwot.keysteps.warnings import COMPETE, briefly, doubts
@@ -244,8 +245,8 @@ def test_a_warning_of_another_weight_of_time_has_the_command_for_it(page_task: T
     (warning,) = doubts(7, {"a": 7}, 0.0, time=choice)
     run = Run("rgwot-plus", "consensus@K=9", 0)
     told = _with_command(warning, page_task.tree, run, Diagnostics(K=9, choices=Choices(time=choice)))
-    assert '; to see both, rgwot run "' in told
-    assert "/rgwot-plus/consensus@K=9,time=0.5/" in told
+    path = page_task.tree.at(paths.SEGMENTS, replace(run, decoder="consensus@K=9,time=0.5"))
+    assert f'rgwot run "{path}" and then rgwot show "{path}"' in told
     assert _with_command(warning, page_task.tree, run, Diagnostics(K=9)) == warning
 
 

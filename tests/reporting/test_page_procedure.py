@@ -221,7 +221,7 @@ def test_the_telling_has_a_place_for_the_name_of_every_key_step(tmp_path: Path) 
     said, *_ = shown(make_page(tmp_path, "three")).all("sentences")
     assert [(one["data-step"], one.text) for one in said.all("called")] == [("1", "1"), ("2", "2"), ("3", "3")]
     assert re.sub(r" ([,.])", r"\1", said.text).startswith(
-        "The order that best fits the videos is 1, then 2 (found in 5 of 6 videos), then 3."
+        "The order that best fits the videos is 1, then 2 (found in 5 of 6), then 3."
     )
 
 

@@ -215,23 +215,23 @@ def about_number(
     other = n_annotated if n_annotated not in (0, K) else K + 1
     seconds = diagnostics.decoding_cpu_s
     cost = "" if seconds is None else f" (about {length_in_words(seconds)} of one core)"
-    command = _command(results, run, with_number(run.decoder, other))
-    return said, f"Another number of key steps, such as {other}{cost}: {command}"
+    made = _by_decoder(results, run, with_number(run.decoder, other))
+    return said, f'Another number of key steps, such as {other}{cost}: rgwot run "{made}"'
 
 
-def _command(tree: Tree, run: Run, decoder: str) -> str:
-    """Return the command that makes the result of a run by another decoder."""
+def _by_decoder(tree: Tree, run: Run, decoder: str) -> str:
+    """Return the file of key steps that a run would have by another decoder."""
     facts = {**asdict(run), "decoder": decoder}
-    made = paths.at(paths.SEGMENTS, tree.results, dataset=tree.dataset, task=tree.task, **facts)
-    return f'rgwot run "{made.as_posix()}"'
+    return paths.at(paths.SEGMENTS, tree.results, dataset=tree.dataset, task=tree.task, **facts).as_posix()
 
 
 def _with_command(warning: str, tree: Tree, run: Run, diagnostics: Diagnostics) -> str:
-    """Return a warning with the command of this run in place of words on how another weight of time is given."""
+    """Return a warning with the commands of this run in place of words on how another weight of time is given."""
     other = other_time(diagnostics.choices.time if diagnostics.choices else None)
     if other is None:
         return warning
-    return warning.replace(add_time(other[0]), _command(tree, run, with_key(run.decoder, "time", f"{other[0]:g}")))
+    made = _by_decoder(tree, run, with_key(run.decoder, "time", f"{other[0]:g}"))
+    return warning.replace(add_time(other[0]), f'use rgwot run "{made}" and then rgwot show "{made}"')
 
 
 def number_in(decoder: str) -> int | None:
