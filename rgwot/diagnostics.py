@@ -36,7 +36,7 @@ class TimeChoice:
 
     ``agreement`` is the J of labels made without time, and ``concordance`` that of the orders of videos. If the latter
     is large enough, ``kept`` is the J with common time, divided by that without, and ``differ`` the share of samples
-    that have other labels with it. ``why`` tells why nothing could be chosen.
+    that have other labels with it. ``why`` says why nothing could be chosen.
     """
 
     chosen: float
@@ -80,7 +80,7 @@ class UncoveredFacts:
 class LeftOutFacts:
     """The share of frames that get their label when each of ``videos`` is labelled by the others that teach.
 
-    ``frames_right`` is the mean of ``shares``, one for each video; results of older versions lack these.
+    ``frames_right`` is the mean of ``shares``, one for each video; results of older versions lack the ``shares``.
     """
 
     videos: Sequence[str]
