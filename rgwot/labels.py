@@ -230,7 +230,8 @@ def _in_table(where: str, of_video: Any, name: str) -> Any:
 def _of_file(path: Path, name: str) -> pd.DataFrame:
     """Return the segments, marks and background of a video in an annotation file (`read_annotation_file`).
 
-    A file of one video is of this video, whatever it calls it. Labels that are all numbers are those of key steps.
+    A file with a single video is taken for this one, whatever name it has. If all labels are numbers, they are those of
+    key steps.
     """
     table = read_annotation_file(path, marks=True)
     if table["video"].nunique() > 1:

@@ -305,7 +305,7 @@ class Discovery:
 
     @property
     def orders(self) -> dict[str, Order]:
-        """The order in which the key steps of each video first occur, as numbers; ``(0,)`` without any."""
+        """The order in which the key steps of each video first occur, as numbers; ``(0,)`` if there are none."""
         return {stem_of(recording.video): first_order(recording.events) for recording in self.key_steps.recordings}
 
     @property
@@ -497,7 +497,7 @@ class Discovery:
         path
             The file to write; it is returned.
         dataset, task
-            Name of the videos that were learned from, in the bundle.
+            Names of the data set and the task in the bundle.
 
         Raises
         ------

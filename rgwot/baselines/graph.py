@@ -164,8 +164,7 @@ def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: Graph) -> Em
 
     With ``graph.background`` = b, the share b of the clips with the smallest mean cosine to the clips they chose in
     other videos is background, because what no other video shows is not a key step. The resulting limit of the cosine
-    also
-    applies to other videos.
+    also applies to other videos.
 
     Raises
     ------

@@ -170,7 +170,7 @@ class Bundle:
 
     @contextmanager
     def fitting(self, what: str) -> Iterator[None]:
-        """Context in which the content is used: Python's errors mean that parts do not fit, and name the bundle."""
+        """Turn Python's errors in this context, which mean that parts do not fit, into one that names the bundle."""
         try:
             yield
         except RgwotError:

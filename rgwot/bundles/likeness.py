@@ -3,8 +3,7 @@
 The features of some samples of each video, averaged over space and standardised by channel, are compared: a video lies
 as far from others as the median of its samples' distances to their nearest samples. Another take of the same task lies
 about as far from the videos of the study as these do from each other; a test pattern, a black picture or another task
-lies
-several times as far.
+lies several times as far away.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Recordings far longer than the others of their task, of which only some samples are seen (methods 4.11).
 
 Windows, contexts and relative time are shares of a recording's length, and a recording has the mean and deviation of
-all its samples. A recording that was left running, or shows slow work, would therefore be seen with other windows,
-times and scales than the others, and would count several times. Instead, as many of its samples are used as the others
+all its samples. A recording that was left running, or of slow work, would therefore be seen with windows, times and
+scales unlike those of the others, and would count several times. Instead, as many of its samples are used as the others
 have: those where it changes, or evenly spaced ones if it changes evenly. Every other sample is treated like the nearest
 of these.
 """
@@ -22,10 +22,10 @@ NEAR = 0.05
 the same share, so that a pause within a key step is kept."""
 
 UNEVEN = 0.39
-"""A recording of T samples stands still for most of the time if its n samples of largest change, n being the usual
-number, have more than the share n / T + `UNEVEN` (1 - n / T) of its change. On ten recorded tasks, this number would be
-0.41 or more for recordings with idle time, and 0.36 or less for slow ones, except for one task of tools that are seen
-or not."""
+"""A recording of T samples stands still for most of the time if (s - n / T) / (1 - n / T) is above this, where s is the
+share of its change that its n most changing samples have, and n the usual number of samples. On ten recorded tasks,
+this is 0.41 or more for recordings with idle time, and 0.36 or less for slow ones, except for one task of tools that
+are seen or not."""
 
 POWER = 3
 """Samples of a recording with idle time are chosen by this power of its change, since people at rest move, too."""

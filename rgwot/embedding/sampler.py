@@ -2,8 +2,7 @@
 
 Every draw depends on the seed and the iteration, but not on earlier draws: a resumed run needs no saved random state,
 and another ``train.accumulation`` does not change the pairs. A bank has the features of the videos: on the GPU if they
-fit there,
-otherwise in memory or, if they are too large, in their stores.
+fit there, otherwise in memory or, if they are too large, in their stores.
 """
 
 from __future__ import annotations

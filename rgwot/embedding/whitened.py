@@ -30,7 +30,7 @@ from rgwot.embedding.settings import Whitened
 from rgwot.embedding.values import usual_length
 
 STILL = 0.02
-"""Added to speeds and deviations before the logarithm, in standard deviations of the channel; less is no movement."""
+"""Added to speeds and deviations before the logarithm, in standard deviations of the channel; less counts as rest."""
 
 SMALL = 1500
 """A matrix with at most this many rows is decomposed fully (in a quarter of a second); above, Lanczos is faster."""

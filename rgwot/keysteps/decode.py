@@ -236,7 +236,7 @@ def _warnings(
 
 
 def _labelled(task: EmbeddedTask, given: Given, K: int) -> LabelledFacts:
-    """Return the facts about the labels that taught a result of K key steps, by video in the order of the task."""
+    """Return the facts about the labels from which a result of K key steps was learned, in the order of the task."""
     marks = {name: int(given.marks[name].sum()) for name in task.videos if name in given.marks}
     silence = {name: given.silence[name] for name in task.videos if name in given.silence}
     letters = (name for letter in ascii_uppercase if (name := f"unlabelled {letter}") not in given.names.values())

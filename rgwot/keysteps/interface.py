@@ -111,7 +111,7 @@ class Given:
     K
         Largest number of a key step, whether or not it occurs in ``labels``.
     marks
-        Whether the label of a sample (T,) is a mark, by video id; videos without a mark may be missing. A mark tells
+        Whether the label of a sample (T,) is a mark, by video id; videos without a mark may be missing. A mark gives
         the key step of one moment: this is not a whole segment, and neighbouring samples may have the same key step.
     silence
         What time without a segment means in videos with segments, by video id: one of `rgwot.timing.SILENCES`, or

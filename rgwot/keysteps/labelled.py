@@ -5,8 +5,8 @@ Dynamic time warping carries labels from annotated videos over to the others, wh
 hidden Markov model with a state per labelled class uses appearance, transitions and durations; it takes the place of
 warping in videos whose order warping does not explain. Linear classifiers are trained on the labelled samples, and then
 on the labels that all samples have so far (self-training). The mean field, with the memberships of labelled samples
-fixed, uses clusters and neighbours in time. If a video has one key step at another place than the annotated videos, it
-is decoded as if that step came at its usual place (`rgwot.keysteps.moves`).
+fixed, uses clusters and neighbours in time. A video that has one key step at a different place from the annotated
+videos is decoded as if that step came at its usual place (`rgwot.keysteps.moves`).
 
 Marks (labels of single moments) are turned into segments by a first decoding; a second one learns from these. If there
 are only marks, and few in most annotated videos, the classifiers and the alignment have too little to learn from. Then
@@ -154,7 +154,7 @@ NAMING = 0.3
 """Weight of the mean field in the name of a cluster; each mark in the cluster has weight 1."""
 
 NAMELESS = 0.5
-"""A cluster in which the memberships of labelled samples add up to less than this counts as one without any."""
+"""A cluster in which the memberships of labelled samples add up to less than this counts as unlabelled."""
 
 REFITTED = 0.55
 """Share of the refitted classifiers in the weight of all classifiers; those fitted to annotations have the rest."""

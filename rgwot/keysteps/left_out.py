@@ -19,7 +19,8 @@ from rgwot.runtime.progress import with_progress
 log = logging.getLogger(__name__)
 
 FEWEST = 3
-"""Least number of teaching videos. If there were two, one alone would have to label the other."""
+"""Least number of teaching videos, the annotated ones that are learned from; of two, one would label the other
+alone."""
 
 MOST = 8
 """At most this many videos are left out, each in a decoding of its own; if there are more, only evenly spaced ones."""

@@ -1,4 +1,4 @@
-"""Videos in which a single key step comes at another place than in annotated ones (methods 5.10).
+"""Videos in which a single key step comes at a different place from that in annotated videos (methods 5.10).
 
 Dynamic time warping carries labels over only if key steps come in the same order. For each key step that an annotated
 video has once, the alignment is repeated with that step at every other place; partial sums make this cheap. If one of

@@ -49,7 +49,7 @@ def video_order(
 
 
 def first_order(events: Iterable[Event]) -> Order:
-    """Return the order in which a video's key steps first occur, for people to read, or ``0`` without any.
+    """Return the order in which a video's key steps first occur, for people to read; ``(0,)`` if there are none.
 
     The orders of the paper, in files and scores, are those of mean times (`video_order`).
 

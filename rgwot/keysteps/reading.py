@@ -361,10 +361,10 @@ NOTICED: Mapping[str, float] = {"missing": -1.0, "order": -1.0, "repeated": 8.0}
 """A deviation is noticed if the second reading supports it by at least this many nats (`supports`)."""
 
 OFTEN = 0.3
-"""A key step that seems left out or moved in a larger share of the videos is not recognised well enough to judge it."""
+"""A key step that seems to be left out or moved in a larger share of the videos is recognised too badly to judge it."""
 
 MANY = 0.12
-"""If a larger share of the videos seems to repeat a key step that few repeat, no repetition is reported."""
+"""If a larger share of the videos seems to repeat some key step that few videos repeat, no repetition is reported."""
 
 FEWEST = 4
 """With fewer differences of a key step, no deviation of it is reported."""
@@ -374,9 +374,9 @@ KINDS = ("missing", "order", "repeated")
 
 
 class LogRatios(NamedTuple):
-    """Log probability of the best reading with a deviation minus that of the best without, NaN where there is none.
+    """Log probability of the best reading with a deviation minus that of the best reading without it; NaN if unknown.
 
-    ``found`` (V, K) are those of the videos as they are, ``edited`` (V, K) those after the deviation was made.
+    ``found`` (V, K) is for the videos as they are, ``edited`` (V, K) for videos in which the deviation was made.
     """
 
     found: Array

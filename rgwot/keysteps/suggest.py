@@ -78,7 +78,7 @@ def suggest(
         Samples of V videos.
     K
         Number of key steps in the segmentations.
-        n
+    n
         Number of videos to choose, at most V minus the number of labelled ones.
     chain, generator
         Settings and randomness of the segmentations.
@@ -184,7 +184,7 @@ def suggest_moments(
     K
         Number of key steps in the coarser segmentations.
     n
-        Number of samples, at most that of the samples without a label.
+        Number of samples to choose, at most the number of samples without a label.
     chain, generator
         Settings and randomness of the segmentations.
     among

@@ -79,7 +79,7 @@ def cidm_loss(
     dtype = torch.promote_types(x.dtype, torch.float32)
     with torch.autocast(device_type=x.device.type, enabled=False):
         d = _pairwise_distance(x.to(dtype), distance)
-        # Time differences are in float64: float32 cannot tell all frames of a long video apart.
+        # Time differences are in float64: float32 cannot distinguish all frames of a long video.
         gap = (times.double()[:, :, None] - times.double()[:, None, :]).abs()
         length = torch.as_tensor(duration, dtype=torch.float64, device=x.device).reshape(-1, 1, 1)
         step = {"relative_time": gap / length, "time": gap, "none": torch.zeros_like(gap)}[weight]

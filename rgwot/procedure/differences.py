@@ -68,7 +68,8 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording], *, known: 
         broken = [need for need in needs if _breaks(need, first)]
         moved = set(least([(need.before, need.after) for need in broken], sorted(place, key=place.__getitem__)))
         for step in moved:
-            # A need between two moved key steps does not show which of them is out of order, so it counts only alone.
+            # A need between two moved key steps does not show which of them is out of order, so it is used only if
+            # there is no other need.
             own = [need for need in broken if step in need[:2]]
             own = [need for need in own if not moved >= {*need[:2]}] or own
             kind: DeviationKind = "too_early" if any(need.after == step for need in own) else "too_late"

@@ -163,8 +163,8 @@ class Procedure:
         Groups of key steps that people do in any order, and groups of which no order is known
         (`rgwot.procedure.known.unordered`).
     order
-        The consensus: every key step once, in that order which is nearest to the videos' orders, of all that the graph
-        allows.
+        The consensus: every key step once, in the order that is nearest to the videos' orders, among those that the
+        graph allows.
     order_distance
         Mean normalised Kendall distance between ``order`` and the videos' orders, 0 to 1; NaN if no video has two key
         steps.

@@ -18,7 +18,7 @@ EVERY_S = 10.0
 NOTEBOOK_DELAY_S = 2.0
 """A notebook keeps what is written, so a bar appears there only if the loop takes longer than this."""
 Listener = Callable[[str, int, int, str, float], None]
-"""A function of a title, the number of steps that are done, that of all steps, their unit, and the seconds left."""
+"""A function of a title, the number of finished steps and of all steps, their unit, and the seconds left."""
 listeners: list[Listener] = []
 """Functions that are also called at every step."""
 _T = TypeVar("_T")

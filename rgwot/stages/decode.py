@@ -41,12 +41,13 @@ from rgwot.timing import predicted_labels
 log = logging.getLogger(__name__)
 
 TEACHING = 3
-"""Whether a key step is seldom found is reported only for at least this many teaching videos, and as many others."""
+"""Least number of teaching videos (the annotated ones that are learned from), and of others, to report key steps that
+are seldom found."""
 
 FOUND = 0.6
 """A key step of all teaching videos is seldom found if less than this share of the other videos has it."""
 
-#: Finds other files than key steps in a folder.
+#: Finds files in a folder that do not belong to key steps.
 NOT_KEY_STEPS = other_than({name_of(path) for path in (*KEYSTEPS, NAMES)})
 
 

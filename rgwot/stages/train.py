@@ -140,7 +140,7 @@ def fit_encoder(
     ------
     RgwotError
         As from `train`.
-        SystemExit
+    SystemExit
         As from `train`, if ``resume`` is given.
     """
     place = resolve_device(device)
