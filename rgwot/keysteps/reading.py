@@ -361,10 +361,16 @@ NOTICED: Mapping[str, float] = {"missing": -1.0, "order": -1.0, "repeated": 8.0}
 """A deviation is noticed if the second reading supports it by at least this many nats (`supports`)."""
 
 OFTEN = 0.3
-"""A key step that seems to be left out or moved in a larger share of the videos is recognised too badly to judge it."""
+"""A key step that seems to be left out in a larger share of the videos is recognised too badly to judge it."""
 
-MANY = 0.12
-"""If a larger share of the videos seems to repeat some key step that few videos repeat, no repetition is reported."""
+MANY, LESS = 0.12, 4.0
+"""If a larger share of the videos seems to repeat some key step that few videos repeat, repetitions have less support.
+
+The second number is what is subtracted, in nats.
+"""
+
+AGAINST = -2.0
+"""Smaller log odds speak against a repetition, however much more probable its reading is."""
 
 FEWEST = 4
 """With fewer differences of a key step, no deviation of it is reported."""
@@ -531,16 +537,19 @@ def supports(kind: str, differences: LogRatios, values: Array) -> Array:
     """Return how far the second reading supports a deviation (V, K) of a kind, in nats.
 
     These are `log_odds`, or for ``repeated`` the ``values`` (V, K) of differences themselves, because in all videos
-    readings switch back and forth between key steps that look alike. The result is -inf where the deviation is noticed
-    too often to be believed (`OFTEN`, `MANY`).
+    readings switch back and forth between key steps that look alike. Deviations that are noticed too often to be
+    believed have less support: -inf if the key step seems to be left out (`OFTEN`), and `LESS` for repetitions.
+    Repetitions whose log odds are below `AGAINST` have none.
     """
+    odds = log_odds(differences, values)
     if kind == "repeated":
         noticed = differences.found >= NOTICED[kind]
         # A repetition in many videos is not a deviation.
         seldom = noticed.mean(axis=0) <= OFTEN
-        return np.where(np.isnan(values) | (noticed[:, seldom].any(axis=1).mean() > MANY), -np.inf, values)
-    odds, often = (log_odds(differences, given) for given in (values, differences.found))
-    return np.where((often >= NOTICED[kind]).mean(axis=0) > OFTEN, -np.inf, odds)
+        many = noticed[:, seldom].any(axis=1).mean() > MANY
+        return np.where(np.isnan(values) | (odds < AGAINST), -np.inf, values - LESS * many)
+    often = (log_odds(differences) >= NOTICED[kind]).mean(axis=0) > OFTEN
+    return np.where((kind == "missing") & often, -np.inf, odds)
 
 
 def _located(values: Array) -> tuple[float, float] | None:
