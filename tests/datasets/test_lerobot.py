@@ -105,7 +105,7 @@ def test_only_episodes_as_they_were_cut_are_replaced(root: Path, tmp_path: Path)
 
 
 def results(out: Path) -> list[ExportedVideo]:
-    """Return two key steps in the first episode (background before and between), one in the second, none in the third."""
+    """Return two key steps in the first episode (after background each), one in the second, none in the third."""
     segments = (
         (LabelledSegment(4 / FPS, 10 / FPS, 1, "reach"), LabelledSegment(12 / FPS, 40 / FPS, 2, "grasp")),
         (LabelledSegment(0, 35 / FPS, 2, "grasp"),),
