@@ -118,7 +118,7 @@ def marginal_errors(plan: Tensor) -> tuple[float, float]:
 @pytest.mark.parametrize("phi", [0.999, 0.37])
 def test_marginals_at_the_size_of_training(scale: float, phi: float) -> None:
     """With 33 frames of 128 dimensions, the marginal scaled last is exact and the other one within 2e-3.
-    
+
     The values of phi are those of the first step and of OPEL's last step.
     """
     x, y = embeddings(3, 4, 32, 32, 128, scale)

@@ -34,7 +34,7 @@ def run(
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """Return a folder of one task with videos whose annotations have rows, are empty, or are missing.
-    
+
     Their names are misread easily.
     """
     root = tmp_path / "root"

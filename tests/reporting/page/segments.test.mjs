@@ -66,7 +66,7 @@ test("a moved border shrinks or swallows neighbours, and leaves no gap", () => {
   assert.deepEqual(moveBorder(ROWS, 0, "end", 4000).rows, [[0, 4000, 1], [4000, 6000, 0]]);
   assert.deepEqual(moveBorder(ROWS, 2, "start", 500).rows, [[0, 500, 1], [500, 6000, 0]]);
   assert.deepEqual(moveBorder(ROWS, 1, "start", 1200.4).rows, [[0, 1200, 1], [1200, 3000, 2], [3000, 6000, 0]]);
-  // Beyond the ends of the video it stays inside; what is freed there is background.
+  // A border that is moved beyond the video stays at its end; time that becomes free at an end is background.
   assert.deepEqual(moveBorder(ROWS, 1, "end", 9000), { rows: [[0, 1000, 1], [1000, 6000, 2]], moved: [1000, 6000, 2] });
   assert.deepEqual(moveBorder(ROWS, 2, "end", 5000).rows, [...ROWS.slice(0, 2), [3000, 5000, 0], [5000, 6000, 0]]);
   assert.deepEqual(moveBorder(ROWS, 0, "start", 400).rows, [[0, 400, 0], [400, 1000, 1], ...ROWS.slice(1)]);
@@ -86,10 +86,10 @@ test("marks come after the segments, in order, one per moment", () => {
   assert.deepEqual(two, [...ROWS, [500, 500, 0], [2500, 2500, 3]]);
   assert.deepEqual(two.map(isMark), [false, false, false, true, true]);
   assert.deepEqual(putMark(two, 500, 1).slice(3), [[500, 500, 1], [2500, 2500, 3]]);
-  // Moved over the other one, and onto it.
+  // A mark is moved past the other one, and onto it.
   assert.deepEqual(putMark(two, 3000, 0, 3).slice(3), [[2500, 2500, 3], [3000, 3000, 0]]);
   assert.deepEqual(putMark(two, 2500, 0, 3).slice(3), [[2500, 2500, 0]]);
-  // Edits of segments leave them alone.
+  // Edits of segments do not change marks.
   assert.deepEqual(moveBorder(two, 2, "end", 5000).rows, [...ROWS.slice(0, 2), [3000, 5000, 0], [5000, 6000, 0], ...two.slice(3)]);
   assert.deepEqual(cutRows(two, 2500).slice(4), two.slice(3));
   assert.equal(indexAt(two, 500), 0);
@@ -98,7 +98,7 @@ test("marks come after the segments, in order, one per moment", () => {
 
 test("a segment replaces the marks of other steps inside it", () => {
   const marks = [[0, 0, 1], [1000, 1000, 1], [1500, 1500, 2], [3000, 3000, 7], [6000, 6000, 2]];
-  // Those at its start are inside, those at its end are not.
+  // A mark at the start of the segment is inside it, and one at its end is not.
   assert.deepEqual(oneStepEach([[1000, 3000, 2], ...marks]), [[1000, 3000, 2], marks[0], marks[2], marks[3], marks[4]]);
 });
 
@@ -138,7 +138,7 @@ test("two segmentations have the time of their common parts in common", () => {
 });
 
 test("steps of two segmentations are matched one to one by the time that they share", () => {
-  // 1 and 5 share most; 2 shares most with 5, too, which is taken, and takes 6. Background is no step.
+  // 1 and 5 share most time. 2 also shares most with 5, which is taken, so it gets 6. Background is not a step.
   assert.deepEqual([...mostShared([[1, 5, 2], [1, 5, 2], [2, 5, 3], [2, 6, 1], [1, 6, 0.5], [0, 7, 9], [3, 0, 9]])], [[5, 1], [6, 2]]);
   assert.deepEqual([...mostShared([])], []);
 });
