@@ -18,7 +18,7 @@ CHANNELS = 1024
 
 
 def finish(writer: StoreWriter, frames: int, attributes: Mapping[str, Any], fps: float = FPS) -> None:
-    """Complete a store of features without gaps by the attributes that every store has."""
+    """Complete a store of features (without gaps) with the attributes that every store has."""
     known = {"fps": fps, "status": "ok", "reason": "", "duration_s": frames / fps, "native_fps": "30000/1001"}
     writer.finish(frames, {**known, **attributes})
 

@@ -1,4 +1,4 @@
-"""Nothing is lost: the demo, killed with SIGKILL at random moments of every stage, gives the tables of a quiet run."""
+"""Nothing is lost: the demo, killed at random moments of every stage, gives the tables of an undisturbed run."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def batch(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 @pytest.fixture
 def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with three files of features."""
+    """Enter a folder with three files of features."""
     (tmp_path / "given").mkdir()
     for number, name in enumerate(NAMES):
         np.save(tmp_path / f"given/{name}.npy", np.random.default_rng(number).random((5 + number, 3), dtype=np.float32))

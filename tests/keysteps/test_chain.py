@@ -133,7 +133,7 @@ def test_energy_by_hand() -> None:
 def test_weights_are_those_of_the_published_energy() -> None:
     assert unary_weight(0.2, "sample", 15.0, 30.0) == 0.2
     assert unary_weight(3.0, "second", 15.0, 30.0) == pytest.approx(0.2)
-    # 0.2 for every second of 30 frames per second is 3 per second, or 1.5 for each of two samples per second.
+    # At 30 frames per second, 0.2 for every other frame makes 3 per second, or 1.5 for each of two samples per second.
     assert unary_weight(0.2, "frame_pair", 15.0, 30.0) == pytest.approx(0.2)
     assert unary_weight(0.2, "frame_pair", 2.0, 30.0) == pytest.approx(1.5)
     assert unary_weight(0.2, "frame_pair", 2.0, 60.0) == pytest.approx(3.0)

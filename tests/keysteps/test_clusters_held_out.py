@@ -30,7 +30,7 @@ QUICK = {"decode.K": 3, "consensus.partitions": 8, "consensus.starts": 3}
 
 
 def walk(places: list[int], seed: int, noise: float = 0.3) -> np.ndarray:
-    """Samples near unit vectors, 8 in a row at each place."""
+    """Return samples near unit vectors, 8 in a row at each of the given places."""
     labels = np.repeat(places, 8)
     x = np.eye(6)[labels] + noise * np.random.default_rng(seed).normal(size=(len(labels), 6))
     return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))

@@ -40,7 +40,7 @@ def same_partition(labels: Array, truth: Array) -> bool:
 
 
 def reference(x: Array, u: Array, m: float, iterations: int) -> tuple[Array, Array, float]:
-    """Fuzzy C-means from its definition, one number at a time."""
+    """Return the result of fuzzy C-means from its definition, one number at a time."""
     T, K = u.shape
     for _ in range(iterations):
         centres = np.array(

@@ -27,7 +27,7 @@ def test_planted_clusters_are_found_whole() -> None:
 
 
 def test_centres_of_many_samples_are_the_means_of_all_their_members() -> None:
-    """Centres of mini-batch k-means are not, which changes the result if clusters are hard to separate."""
+    """Centres of mini-batch k-means are not such means, which changes the result if clusters are hard to separate."""
     x = np.random.default_rng(2).normal(size=(12_000, 3))
     partition = kmeans(x, 4, np.random.default_rng(0))
     members = [x[partition.labels == k].mean(axis=0) for k in range(4)]

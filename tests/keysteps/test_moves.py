@@ -1,4 +1,4 @@
-"""Key steps that come at another place: costs of moves against reordered references, and the way back."""
+"""Key steps that come at another place: costs of moves compared with reordered references, and moves back."""
 
 from __future__ import annotations
 

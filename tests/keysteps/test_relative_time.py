@@ -27,7 +27,7 @@ from rgwot.keysteps.settings import MeanfieldSettings
 def test_is_the_inner_product_with_the_means_of_the_other_videos() -> None:
     x = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0], [0.0, 1.0]])
     labels = np.array([0, 1, 0, 1])
-    # Of two videos, each has one sample per label, so a mean over the other video is shrunk to a third of this sample.
+    # Each of the two videos has one sample per label. A mean of n samples is shrunk by n / (n + 2), here 1/3.
     expected = (1 * 3 / 3 + 2 * 1 / 3 + 3 * 1 / 3 + 1 * 2 / 3) / (1 + 4 + 9 + 1)
     assert explained_share(x, labels, (2, 2)) == pytest.approx(expected, rel=1e-12)
 

@@ -1,4 +1,4 @@
-"""Results in the formats of other programs, read back by parsers that are not ours where there are any."""
+"""Results in the formats of other programs, read back by independent parsers if there are any."""
 
 from __future__ import annotations
 

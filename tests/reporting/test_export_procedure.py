@@ -1,4 +1,4 @@
-"""The procedure as a graph and as an event log for other programs, read back by parsers that are not ours."""
+"""The procedure as a graph and as an event log for other programs, read back by independent parsers."""
 
 from __future__ import annotations
 

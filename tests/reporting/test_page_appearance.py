@@ -199,7 +199,7 @@ def test_pictures_for_the_guide(page_task: Task, page: Path, browser: Browser, t
     window.point(box["x"] + box["width"] / 2, box["y"] + 8)
     keep(window, folder, "page_videos.png")
     window.point(2, 2)
-    # Videos alone, for the front page.
+    # Take a picture of the videos alone, for the front page.
     window.resize(1280, 620)
     window.run("window.scrollTo(0, byId('legend').getBoundingClientRect().top + window.scrollY - 52)")
     keep(window, folder, "videos.png")

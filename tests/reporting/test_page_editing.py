@@ -280,7 +280,7 @@ def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
     window.run(f"byId('edit-other').value = '{other}'")
     window.click_on("#edit-give")
     assert marks(window, 2) == [[time, time, other]]
-    # The mark is dragged, moved by keys (one edit) and taken back, and it is still there when the page is opened again.
+    # The mark is dragged and moved by keys, one edit, which is undone; a later move is kept if the page is reopened.
     grip = window.box(".grip.mark")
     width = window.get("document.querySelector('.grip.mark').parentElement.getBoundingClientRect().width")
     x, y = grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2

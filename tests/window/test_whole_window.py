@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.long, pytest.mark.skipif(WHERE is None, reason=WITHOUT
 
 @pytest.fixture
 def videos(tmp_path: Path) -> Path:
-    """A folder of videos without annotations: four short ones, or those that the environment names."""
+    """Return a folder of videos without annotations: four short ones, or those that the environment names."""
     folder = tmp_path / "whole" / "tea"
     if named := os.environ.get("RGWOT_VIDEOS"):
         shutil.copytree(named, folder, ignore=shutil.ignore_patterns("*.csv"))

@@ -1,4 +1,4 @@
-"""A task with thousands of videos: batches of them are planned, and one more touches nothing else."""
+"""A task with thousands of videos is planned in batches, and another video leaves the existing files alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inputs of a page, what makes it again, and that it needs nothing else."""
+"""The inputs of a page, the changes that make it again, and that it has no other inputs."""
 
 from __future__ import annotations
 

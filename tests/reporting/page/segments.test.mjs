@@ -43,7 +43,7 @@ test("numbers of key steps count segments, seconds and videos", () => {
   assert.equal(numbers.has(0), false);
 });
 
-test("ticks are as dense as there is room, and none is at the very end", () => {
+test("ticks are as dense as space allows, and none is at the very end", () => {
   assert.deepEqual(tickTimes(6, 10), [1, [0, 1, 2, 3, 4, 5]]);
   assert.deepEqual(tickTimes(10, 3), [5, [0, 5]]);
   assert.equal(tickTimes(1e6, 10)[0], 7200);
@@ -55,7 +55,7 @@ test("the segment at a time holds its start and not its end", () => {
   assert.equal(indexAt(ROWS, 6000), -1);
 });
 
-test("the nearer border of a row", () => {
+test("the nearer border of a row is found", () => {
   assert.equal(nearerSide([1000, 3000], 1900), "start");
   assert.equal(nearerSide([1000, 3000], 2100), "end");
   assert.equal(nearerSide([1000, 3000], 1000), null);
@@ -120,7 +120,7 @@ test("the nearest span holds the position, or is the first of those at the same 
   assert.equal(nearestSpan([], 5), -1);
 });
 
-test("times of steps are counted by occurrence, and what is left of a video is the rest", () => {
+test("times of steps are counted by occurrence, and all other time of a video is the rest", () => {
   const videos = [{ id: "a", duration: 10, events: [[0, 2, 1], [2, 3, 2], [5, 9, 1]] }, { id: "b,c", duration: 4, events: [[1, 2, 2]] }];
   assert.deepEqual(lengthsOf(videos, 1), [2, 4]);
   assert.deepEqual(spreadOf([2, 4]), { n: 2, mean: 3, sd: Math.SQRT2 });
@@ -133,7 +133,7 @@ test("times of steps are counted by occurrence, and what is left of a video is t
   ]);
 });
 
-test("two segmentations have the time of their common parts in common", () => {
+test("overlaps are the times that two segmentations have in common", () => {
   assert.deepEqual(overlaps([[0, 2, 1], [2, 4, 2]], [[0, 3, 5], [3, 4, 6]]), [[1, 5, 2], [2, 5, 1], [2, 6, 1]]);
 });
 
