@@ -204,6 +204,7 @@ def test_canonical_decoder(written, method, canonical):
         ("lav@sigma=1", "an extension now: copy benchmarks/peers/lav.py"),
         ("rgwot@loss.alignment=soft_dtw", "loss.alignment: .*benchmarks/peers/lav.py"),
         ("RGWOT", "expected base"),
+        ("kantorovich@epsilon=1", "a loss is a setting of a method: rgwot@loss.alignment=kantorovich"),
     ],
 )
 def test_refused_methods(written, words):

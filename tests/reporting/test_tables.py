@@ -22,6 +22,12 @@ def table(tmp_path):
     return small_table(tmp_path)
 
 
+def without_iou(path):
+    scores = pd.read_csv(path)
+    scores[scores["metric"] != "iou"].to_csv(path, index=False)
+    return path
+
+
 @pytest.fixture(scope="module")
 def frame(tmp_path_factory):
     folder = tmp_path_factory.mktemp("table")
@@ -157,6 +163,8 @@ def test_a_protocol_without_a_metric_has_no_note_about_its_values(tmp_path):
          r"row 'ours': seed 2: found no scores of one/b, expected them as for the other seeds"),
         (lambda p, f: [path for path in p if path.name != "raw-kmeans-two-a-1.csv"],
          r"row 'plain': seed 1: found no scores of two/a"),
+        (lambda p, f: [without_iou(path) for path in p],
+         r"found scores without iou; evaluate them again"),
         (lambda p, f: [*p, shutil.copy(p[0], f / "copy.csv")], "found none/one_label/one/a seed 0 twice"),
         (lambda p, f: [], "found no file"),
         (lambda p, f: [f / "reported.csv"], r"reported\.csv: no column decoder, seed.*; expected dataset,"),
