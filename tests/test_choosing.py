@@ -114,7 +114,7 @@ def test_stability_of_a_taught_result_is_over_samples_without_labels(tmp_path: P
     with pytest.raises(RgwotError, match="stability: found labels for all samples, expected some without"):
         everything.stability(2)
     taught.save(tmp_path)
-    with pytest.raises(RgwotError, match="stability: found a loaded result, which has not kept its labels"):
+    with pytest.raises(RgwotError, match="stability: found a loaded result without its labels"):
         rgwot.load(tmp_path).stability(2)
 
 
@@ -216,7 +216,7 @@ def test_a_saved_result_comes_back(result: rgwot.Discovery, tmp_path: Path) -> N
         assert (back.procedure, back.orders, back.names) == (result.procedure, result.orders, named.names)
         assert back.diagnostics == result.diagnostics
         np.testing.assert_allclose(back.embeddings["b b"], result.embeddings["b b"], rtol=1e-6, atol=1e-6)
-    with pytest.raises(RgwotError, match="found no bundles, expected one; write it beside by Discovery.bundle"):
+    with pytest.raises(RgwotError, match="found no bundles, expected one; write one there by Discovery.bundle"):
         back.predict(recordings())
     named.bundle(tmp_path / "results/tea.rgwot")
     taught = rgwot.load(tmp_path / "results")

@@ -68,7 +68,8 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording], *, known: 
         broken = [need for need in needs if _breaks(need, first)]
         moved = set(least([(need.before, need.after) for need in broken], sorted(place, key=place.__getitem__)))
         for step in moved:
-            # A need between two moved key steps does not tell which of them is out of order, unless there is no other.
+            # A need between two moved key steps does not show which of them is out of order, so it is used only if
+            # there is no other need.
             own = [need for need in broken if step in need[:2]]
             own = [need for need in own if not moved >= {*need[:2]}] or own
             kind: DeviationKind = "too_early" if any(need.after == step for need in own) else "too_late"
@@ -337,7 +338,7 @@ class _Limit(NamedTuple):
 
 
 PLAIN, POSSIBLE, UNLIKELY = 0.8, 0.5, 0.1
-"""Sureness of deviations by the limits they keep; docs/methods.md 9.10 has the shares that were true on real tasks."""
+"""Sureness of deviations by the limits they meet; docs/methods.md 9.10 has the shares that were true on real tasks."""
 
 LIMITS: Mapping[str, Sequence[_Limit]] = {
     "missing": (_Limit(PLAIN, 0.99, -0.5), _Limit(POSSIBLE, 0.6, -0.75), _Limit(POSSIBLE, 0, 0.5)),
@@ -365,16 +366,16 @@ def decided(
     read
         Deviations of the second reading.
     support
-        How far the second reading speaks for a deviation, in nats, by kind (``missing``, ``order``, ``repeated``),
-        video and key step. Videos without any are not decided on.
+        How far the second reading supports a deviation, in nats, by kind (``missing``, ``order``, ``repeated``),
+        video and key step. Nothing is decided on other videos.
     annotated
-        Videos that were annotated; their deviations are sure. Without any, no deviation is plain, since labels that no
-        person gave are often wrong in the same way in all segmentations.
+        Videos that were annotated; their deviations are sure. If there are none, no deviation is plain, since labels
+        that no person gave are often wrong in the same way in all segmentations.
 
     Returns
     -------
-    The deviations of all segmentations, by time in each video. Of those found only by another segmentation or by the
-    second reading, only what keeps a limit is returned.
+    The deviations of all segmentations, by time in each video. Deviations that only another segmentation or the
+    second reading has are left out unless they meet a limit.
     """
     decided_on = {video for _, video, _ in support} - set(annotated)
     most = PLAIN if annotated else POSSIBLE

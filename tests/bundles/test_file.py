@@ -232,11 +232,11 @@ def changed_arrays(bundle: Path, path: Path, part: str, changes: dict[str, Any])
 @pytest.mark.parametrize(
     ("result", "part", "changes", "words"),
     [
-        (("whitened", "meanfield"), "decoder.npz", {"centres": lambda x: x * np.nan}, "'centres' is not of finite"),
+        (("whitened", "meanfield"), "decoder.npz", {"centres": lambda x: x * np.nan}, "'centres' has values that"),
         (("whitened", "meanfield"), "decoder.npz", {"centres": lambda x: x * np.inf}, "centres are not finite"),
-        (("whitened", "meanfield"), "embedding.npz", {"basis": lambda x: x * np.inf}, "'basis' is not of finite"),
-        (("whitened", "meanfield"), "embedding.npz", {"basis": lambda x: x * 1j}, "'basis' is not of finite"),
-        (("whitened", "meanfield"), "likeness.npz", {"mean": np.array(["x"] * 112)}, "'mean' is not of finite"),
+        (("whitened", "meanfield"), "embedding.npz", {"basis": lambda x: x * np.inf}, "'basis' has values that"),
+        (("whitened", "meanfield"), "embedding.npz", {"basis": lambda x: x * 1j}, "'basis' has values that"),
+        (("whitened", "meanfield"), "likeness.npz", {"mean": np.array(["x"] * 112)}, "'mean' has values that"),
         (("whitened", "meanfield"), "likeness.npz", {"usual": np.array(0.0)}, "usual is not above 0"),
         (("whitened", "meanfield"), "likeness.npz", {"usual": np.array(np.inf)}, "not all numbers are finite"),
         (("whitened", "meanfield"), "likeness.npz", {"nearly_all": np.array(-1.0)}, "nearly_all is not above 0"),
@@ -248,10 +248,10 @@ def changed_arrays(bundle: Path, path: Path, part: str, changes: dict[str, Any])
         (("whitened", "meanfield"), "decoder.npz", {"centres": np.zeros((3, 7))}, "its parts do not fit whitened/"),
         (("whitened", "meanfield"), "decoder.npz", {"numbers": np.zeros(3, np.int64)}, "numbers are not 0 to 2"),
         (("whitened", "meanfield"), "embedding.npz", {"mean": np.zeros(0)}, "its parts do not fit whitened/meanfield"),
-        (("raw", "graphcut"), "decoder.npz", {"m": np.array(np.nan)}, "'m' is not of finite numbers"),
+        (("raw", "graphcut"), "decoder.npz", {"m": np.array(np.nan)}, "'m' has values that are not finite numbers"),
         (("raw", "graphcut"), "decoder.npz", {"m": np.array(1.0)}, "m 1, expected above 1"),
-        (("rgwot-plus", "consensus"), "decoder.npz", {"clusters": np.array([-1, 5, 4, 4])}, "clusters do not divide"),
-        (("rgwot-plus", "consensus"), "decoder.npz", {"clusters": np.full(4, 10**9)}, "clusters do not divide"),
+        (("rgwot-plus", "consensus"), "decoder.npz", {"clusters": np.array([-1, 5, 4, 4])}, "clusters do not add up"),
+        (("rgwot-plus", "consensus"), "decoder.npz", {"clusters": np.full(4, 10**9)}, "clusters do not add up"),
     ],
 )  # fmt: skip
 def test_arrays_that_do_not_fit_are_refused(
@@ -400,7 +400,7 @@ def test_a_result_that_its_files_do_not_reproduce_gets_no_bundle(study: Study, t
     with pytest.raises(RgwotError, match="changed since it was written"):
         make_bundle(bundle, segments_csv=table, run=run, **common)
     record_path(table).unlink()
-    with pytest.raises(RgwotError, match="found other segments than this version"):
+    with pytest.raises(RgwotError, match="its segments differ from those that this version"):
         make_bundle(bundle, segments_csv=table, run=run, **common)
     assert bundle.read_bytes() == before
 
@@ -419,12 +419,12 @@ def test_a_bundle_without_a_usable_procedure_is_refused(study: Study, bundle: Pa
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda found: found["nodes"][0].update(key_step=10**18), "its nodes, order and needs are of other key steps"),
-        (lambda found: found["nodes"].append(found["nodes"][0]), "its nodes, order and needs are of other key steps"),
-        (lambda found: found.update(order=found["order"][1:]), "its nodes, order and needs are of other key steps"),
+        (lambda found: found["nodes"][0].update(key_step=10**18), "its nodes, order and needs differ in key steps"),
+        (lambda found: found["nodes"].append(found["nodes"][0]), "its nodes, order and needs differ in key steps"),
+        (lambda found: found.update(order=found["order"][1:]), "its nodes, order and needs differ in key steps"),
         (
             lambda found: found.update(edges=found["edges"] * 100_000),
-            "its nodes, order and needs are of other key steps",
+            "its nodes, order and needs differ in key steps",
         ),
         (lambda found: found["nodes"][0].update(share=-3), "nodes.0.share"),
         (lambda found: found["nodes"][0].update(usual_s=float("nan")), "nodes.0.usual_s"),
@@ -432,7 +432,7 @@ def test_a_bundle_without_a_usable_procedure_is_refused(study: Study, bundle: Pa
         (lambda found: found["edges"][0].update(confidence=7), "edges.0.confidence"),
         (
             lambda found: found.update(nodes=[], edges=[], needs=[], order=[9]),
-            "its nodes, order and needs are of other",
+            "its nodes, order and needs differ",
         ),
         (
             lambda found: found.update(

@@ -146,8 +146,8 @@ def test_lost_samples_are_reported() -> None:
     x = signal(0)[:, :2]
     x[3::7] = 0
     assert values_of(x).far == (
-        "17 of 120 samples are 0 in every channel, such as sample 3, and no other has a 0; were they lost? leave these "
-        "samples out, or interpolate them"
+        "17 of 120 samples are 0 in every channel, such as sample 3, and no other sample has a 0; were they lost? "
+        "leave these samples out, or interpolate them"
     )
     # A resting sensor has other zeros, too; a long stretch is reported as such; a few samples may be chance.
     rest = x.copy()
