@@ -103,7 +103,7 @@ def test_processes_change_nothing(result: rgwot.Discovery) -> None:
         result.predict(new, n_jobs=0)
 
 
-def test_stability_of_a_taught_result_is_that_of_samples_without_labels(tmp_path: Path) -> None:
+def test_stability_of_a_taught_result_is_over_samples_without_labels(tmp_path: Path) -> None:
     turned = np.array([0, 3, 1, 2])[STEPS]
     taught = rgwot.discover(recordings(), fps=2, method="whitened", labels={"a": turned})
     stability = taught.stability(2)
@@ -167,7 +167,7 @@ def test_the_picture_of_a_procedure(result: rgwot.Discovery) -> None:
     own, axes = plt.subplots()
     assert result.plot_procedure(axes) is own
     plt.close("all")
-    # 1, then 2 and 3 in either order, then 4, which also needs 1.
+    # The order is 1, then 2 and 3 in either order, then 4, which also needs 1.
     needs = [(START, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, END)]
     edges = tuple(Edge(before, after, 0.5, 2, 3, (0.1, 0.9)) for before, after in needs)
     nodes = tuple(Node(step, 3, 1.0, step == 2, 1.0, 0.0, 0.5, 1.0) for step in (1, 2, 3, 4))

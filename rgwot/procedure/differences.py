@@ -91,7 +91,7 @@ def out_of_order(procedure: Procedure, recordings: Sequence[Recording]) -> set[t
 
     The first event that is long enough gives a key step its place (`rgwot.procedure.orders.placed`).
     """
-    needs, broken = _needs(procedure), set()
+    needs, broken = _needs(procedure, known=False), set()
     for recording in recordings:
         first = placed(recording)
         for need in needs:

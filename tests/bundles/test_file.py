@@ -113,7 +113,7 @@ def test_a_missing_and_a_packed_part_are_refused(study: Study, bundle: Path, tmp
 
 @contextmanager
 def little_memory(megabytes: int) -> Iterator[None]:
-    """Limit a single further allocation of Python to this size."""
+    """Check that Python never allocates more than this."""
     tracemalloc.start()
     try:
         yield
@@ -141,7 +141,7 @@ def test_nothing_is_unpacked_before_seal_and_size_are_checked(
 
 
 def test_parts_that_share_their_bytes_are_not_multiplied(study: Study, bundle: Path, tmp_path: Path) -> None:
-    # Fifty entries of the directory, all of one member.
+    # The directory of the archive has fifty entries that all point to one member.
     parts = contents(bundle)
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as archive:
@@ -220,7 +220,7 @@ def test_an_architecture_that_does_not_fit_its_weights_takes_no_memory(
 
 
 def changed_arrays(bundle: Path, path: Path, part: str, changes: dict[str, Any]) -> Path:
-    """Write a bundle anew with some other arrays in a part."""
+    """Rewrite a bundle with changes to some arrays of a part."""
     with np.load(io.BytesIO(contents(bundle)[part])) as content:
         arrays = {name: content[name] for name in content.files}
     written = io.BytesIO()
@@ -326,7 +326,7 @@ def test_a_manifest_that_says_something_else_is_refused(
     assert words in refused(rewritten(bundle, tmp_path / "other.rgwot", changes), study, tmp_path)
 
 
-def test_what_is_no_bundle_is_refused(study: Study, tmp_path: Path) -> None:
+def test_files_that_are_not_bundles_are_refused(study: Study, tmp_path: Path) -> None:
     assert "no such file" in refused(tmp_path / "none.rgwot", study, tmp_path)
     assert "not a bundle" in refused(study.videos["v0"], study, tmp_path)
 
@@ -377,7 +377,7 @@ def test_a_decoder_that_is_registered_without_a_rule_is_refused(monkeypatch: pyt
         check_rule("kmeans@K=5")
 
 
-def test_a_result_that_is_not_what_comes_of_the_files_gets_no_bundle(study: Study, tmp_path: Path) -> None:
+def test_a_result_that_its_files_do_not_reproduce_gets_no_bundle(study: Study, tmp_path: Path) -> None:
     folder, bundle = study.result("raw", "graphcut")
     table = folder / "segments.csv"
     run = Run("raw", "graphcut", 0)
