@@ -111,7 +111,7 @@ class _StepFacts:
     needs
         The edges that lead to it from other key steps.
     either_order, unordered
-        The key steps that people do before or after it, and those of which no order is known.
+        The key steps that people do before or after it, and those whose order with it is not known.
     """
 
     key_step: int
@@ -151,9 +151,9 @@ class _StepFacts:
 def step_facts(
     procedure: Procedure, recordings: Sequence[Recording] = (), every: Sequence[Recording] | None = None
 ) -> list[_StepFacts]:
-    """Return the facts of a procedure: a row per key step in the consensus order, and rows of the remaining time.
+    """Return the facts of a procedure: a row per key step in the consensus order, and rows for the remaining time.
 
-    ``recordings`` are the occurrences in the videos, which tell the shares of time, and ``every`` all their segments,
+    ``recordings`` are the occurrences in the videos, which give the shares of time, and ``every`` all their segments,
     if some do not count. Only the needs that are known are listed.
     """
     procedure = told(procedure)
@@ -215,9 +215,7 @@ def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None)
     if not procedure.nodes:
         return "No key step was found: everything is background."
     n = procedure.n_videos
-    lacked = {
-        node.key_step: f" (found in {node.n_videos} of {n})" for node in procedure.nodes if node.n_videos < n
-    }
+    lacked = {node.key_step: f" (found in {node.n_videos} of {n})" for node in procedure.nodes if node.n_videos < n}
     group_of = {step: group for group in (*procedure.groups, *procedure.unordered) for step in group}
     parts: dict[tuple[int, ...], list[str]] = {}
     for step in procedure.order:
@@ -252,7 +250,7 @@ def agreed_by_few(procedure: Procedure) -> bool:
 def again_sentences(
     procedure: Procedure, recordings: Sequence[Recording], names: Mapping[int, str] | None = None
 ) -> list[str]:
-    """Return a sentence for each key step that at least half of the videos do again: after what, and who does it once.
+    """Return a sentence for each key step that at least half of the videos repeat: after what, and who does it once.
 
     >>> from rgwot.procedure import Event, Recording, learn
     >>> orders = {"a": [1, 2, 1], "b": [1, 2, 1], "c": [1, 2]}
@@ -301,7 +299,7 @@ def doubt_sentence(
     least confidence among those with a question mark (`questioned`), and further ``clauses``.
     """
     procedure = told(procedure)
-    # The list has a colon, so its parts have dashes.
+    # The sentence begins with a colon, so colons in its parts become dashes.
     doubts = [note.replace(": ", " \N{EN DASH} ") for note in procedure.notes]
     if aside := _another_order(procedure, deviations):
         named = join_words(list(map(readable, aside))) if len(aside) <= MOST_NAMED else f"{len(aside)} videos"
@@ -350,7 +348,7 @@ def _weak_needs(weak: Sequence[Edge], more: int, names: Mapping[int, str]) -> st
 class DeviationFacts:
     """A row of the table of deviations.
 
-    ``kind`` says what differs, ``also`` with which other numbers of key steps, if that is known. ``sureness`` is
+    ``kind`` says what differs, ``also`` for which other numbers of key steps this holds, if known. ``sureness`` is
     "sure", "perhaps" or "doubtful". ``any_time`` says that a missing key step was due at any time of the video.
     """
 

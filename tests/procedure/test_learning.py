@@ -103,7 +103,7 @@ def test_groups_and_typical_video():
         ([recording("a", 1, 2, 3), recording("b", 3, 2, 1), recording("c", 2, 3, 1)], "contradict each other"),
     ],
 )
-def test_what_the_data_does_not_support_is_said_in_a_line(videos, word):
+def test_what_the_data_does_not_support_is_reported_in_a_line(videos, word):
     procedure = learn(videos)
     assert any(pd.Series([note]).str.contains(word).item() for note in procedure.notes), procedure.notes
     assert all("\n" not in note for note in procedure.notes)
@@ -117,7 +117,7 @@ def test_videos_that_contradict_the_others_count_little_and_are_named():
     assert "another order was found in bad 0 and bad 1" in doubt_sentence(procedure, deviations(procedure, videos))
 
 
-def test_a_circle_is_said():
+def test_a_circle_is_reported():
     # Each pair was seen in one video only, so that no video contradicts another.
     videos = [recording("a", 1, 2), recording("b", 2, 3), recording("c", 3, 1)]
     procedure = learn(videos, learner="intersection")
