@@ -136,7 +136,7 @@ function showCut() {
   const { another, K: found } = factsOf(state.run);
   // A result that learned from labels has as many key steps as these.
   byId("cut-next").hidden = Boolean(MADE) || K === found || !another;
-  byId("cut-next").textContent = `For names, orders and scores, make a result with this number: ${another.split(": ").at(-1).replace(/([@,]K=)\d+/, `$1${K}`)}`;
+  byId("cut-next").textContent = `For names, orders and scores, make a result with this number: ${another.slice(another.indexOf(": ") + 2).replace(/([@,]K=)\d+/, `$1${K}`)}`;
 }
 
 let savedK = 0;
