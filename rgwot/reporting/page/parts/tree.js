@@ -40,7 +40,8 @@ export function drawTree() {
   const n = own.leaves.length;
   if (state.cut.run !== state.run) {
     state.cut.run = state.run;
-    state.cut.K = Math.max(1, Math.min(n, factsOf(state.run).K || savedK || 7));
+    // In the window, the slider sets the number of the results without labels.
+    state.cut.K = Math.max(1, Math.min(n, (MADE && isTaught(state.run) ? savedK : factsOf(state.run).K) || 7));
   }
   byId("cut").max = String(n);
   byId("cut").value = String(state.cut.K);
