@@ -10,14 +10,14 @@ are and after the same deviation was made in them: a key step was cut out, moved
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.diagnostics import SecondReadingFacts
+from rgwot.diagnostics import Edits, SecondReadingFacts
 from rgwot.keysteps.consensus import FOLDS, Classifier, Components
 from rgwot.keysteps.interface import PER_VIDEO, Array, learned_from
 from rgwot.procedure import Procedure
@@ -589,12 +589,12 @@ class _SecondReading:
     support
         How far it supports a deviation, by kind (`KINDS`), video and key step; videos that were not read are missing.
     edits
-        For each kind the number of key steps that were cut out, moved or repeated, and of those that would be shown.
+        For each kind the numbers of key steps that were cut out, moved or repeated.
     """
 
     labels: dict[str, Integers]
     support: Mapping[tuple[str, str, int], float]
-    edits: Mapping[str, tuple[int, int]]
+    edits: Mapping[str, Edits]
 
 
 def second_reading(
@@ -641,14 +641,14 @@ def second_reading(
     before, after = _between(procedure, K)
     each = differences(reader, K, before, after, np.random.default_rng([seed, 4]))
     support: dict[tuple[str, str, int], float] = {}
-    edits: dict[str, tuple[int, int]] = {}
+    edits: dict[str, Edits] = {}
     for kind, pair in each.items():
         made = np.isfinite(pair.edited)
         table, noticed = (supports(kind, pair, values) for values in pair)
-        n, n_shown = int(made.sum()), int((noticed[made] >= SHOWN[kind]).sum())
-        if n and (not n_shown or (noticed[made] >= NOTICED[kind]).sum() < BORNE_OUT * n):
-            table, n_shown = np.full_like(table, -np.inf), 0
-        edits[kind] = (n, n_shown)
+        n_shown, n_noticed = (int((noticed[made] >= least[kind]).sum()) for least in (SHOWN, NOTICED))
+        edits[kind] = Edits(made=int(made.sum()), told=n_shown, noticed=n_noticed)
+        if hidden(edits[kind]):
+            table, edits[kind] = np.full_like(table, -np.inf), replace(edits[kind], told=0)
         support |= {
             (kind, name, step + 1): float(table[video, step]) for video, name in enumerate(names) for step in range(K)
         }
@@ -683,14 +683,19 @@ def _between(procedure: Procedure, K: int) -> tuple[Integers, Integers]:
 
 
 BORNE_OUT = 0.2
-"""A kind of deviation can be told if at least this share of those made in the recordings is noticed, and one shown."""
+"""A kind of deviation can be told if at least this share of those made in the recordings is noticed."""
 
 _EDITS = {"missing": ("cut out", "left out"), "order": ("moved", "moved"), "repeated": ("repeated", "repeated")}
 
 
+def hidden(edits: Edits) -> bool:
+    """Return whether deviations of a kind were made, and too few of them are noticed (`BORNE_OUT`)."""
+    return (edits.told if edits.noticed is None else edits.noticed) < BORNE_OUT * edits.made
+
+
 def untold(facts: SecondReadingFacts) -> tuple[str, ...]:
-    """Return the kinds of deviations that were made in copies of the videos, and of which none would be shown."""
-    return tuple(kind for kind in KINDS if facts.of(kind).made and not facts.of(kind).told)
+    """Return the kinds of deviations that cannot be told (`hidden`)."""
+    return tuple(kind for kind in KINDS if hidden(facts.of(kind)))
 
 
 #: The cost of the second reading is told from this many seconds on.
@@ -700,12 +705,11 @@ LONG_S = 60.0
 def edits_sentence(facts: SecondReadingFacts) -> str:
     """Return sentences on ``second_reading`` of ``diagnostics.json``: which kinds of deviations would be shown.
 
-    >>> from rgwot.diagnostics import Edits
     >>> edits_sentence(
     ...     SecondReadingFacts(
-    ...         missing=Edits(made=40, told=31),
-    ...         order=Edits(made=10, told=0),
-    ...         repeated=Edits(made=0, told=0),
+    ...         missing=Edits(made=40, told=31, noticed=35),
+    ...         order=Edits(made=10, told=0, noticed=1),
+    ...         repeated=Edits(made=0, told=0, noticed=0),
     ...         decoding_cpu_s=2.04,
     ...     )
     ... )

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rgwot.diagnostics import Edits, SecondReadingFacts
+from rgwot.diagnostics import SecondReadingFacts
 from rgwot.keysteps.reading import (
     AGAIN,
     IN_ORDER,
     MOVED,
+    NOTICED,
     SHOWN,
     Chain,
     LogRatios,
@@ -150,9 +151,10 @@ def test_deviations_that_order_hides_are_found() -> None:
     }
     for name, y in truth.items():
         assert (second.labels[name] == y).mean() > 0.9
-    for kind, (n, k) in second.edits.items():
-        assert n >= 20, kind
-        assert k > 0.8 * n, kind
+    for kind, edits in second.edits.items():
+        assert edits.made >= 20, kind
+        assert edits.noticed is not None
+        assert edits.noticed >= edits.told > 0.8 * edits.made, kind
 
 
 @pytest.mark.parametrize(("kind", "named"), [("missing", "missing"), ("order", "too_late"), ("repeated", "repeated")])
@@ -166,13 +168,20 @@ def test_of_the_edits_those_count_that_would_be_shown(monkeypatch: pytest.Monkey
     x, labels = sampled()
     procedure = learn([Recording(name, tuple(Event(k, k - 1, k) for k in range(1, 6)), 5) for name in x])
     monkeypatch.setattr("rgwot.keysteps.reading.SHOWN", {**SHOWN, "missing": np.inf})
+    monkeypatch.setattr("rgwot.keysteps.reading.NOTICED", {**NOTICED, "order": np.inf})
     second = second_reading(x, labels, (), procedure, 5, 0)
     assert second is not None
-    made, told = second.edits["missing"]
-    assert (made > 0, told) == (True, 0)
-    assert all(np.isinf(value) for (kind, *_), value in second.support.items() if kind == "missing")
-    facts = SecondReadingFacts(**{kind: Edits(made=n, told=k) for kind, (n, k) in second.edits.items()})  # type: ignore[arg-type]
-    assert untold(facts) == ("missing",)
+    # What is noticed may still be shown, if the result or other segmentations have it, too.
+    missing = second.edits["missing"]
+    assert missing.noticed is not None
+    assert (missing.told, missing.noticed > 0.8 * missing.made) == (0, True)
+    order = second.edits["order"]
+    assert (order.made > 0, order.told, order.noticed) == (True, 0, 0)
+    silent = {kind for kind, *_ in second.support} - {
+        kind for (kind, *_), value in second.support.items() if np.isfinite(value)
+    }
+    assert silent == {"order"}
+    assert untold(SecondReadingFacts(**second.edits)) == ("order",)
 
 
 def test_nothing_is_read_where_too_little_is_known() -> None:
