@@ -19,7 +19,7 @@ from rgwot.datasets.settings import Options
 from rgwot.datasets.text import LARGEST_TEXT, DataFault, decode_text, read_bytes, read_lines
 from rgwot.runtime.csv_files import text_of
 
-#: What an export adds to the name of a BORIS behaviour with point events, because a behaviour has one kind of events.
+#: Exports add this to the names of behaviours with point events: a behaviour in BORIS has only one kind of events.
 POINT = " (mark)"
 #: Beginning of the BORIS behaviours that say how a video deviates; these are not labels.
 DEVIATION = "deviation: "
@@ -29,7 +29,7 @@ MANY = "Observation id"
 
 
 class StateEvent(NamedTuple):
-    """A state event: its place in the file, time, subject, behaviour and modifiers; START or STOP, if the file says."""
+    """A state event: its place in the file, time, subject, behaviour, modifiers and, if given, START or STOP."""
 
     where: str
     time_s: float
@@ -126,7 +126,7 @@ def _paired(path: Path, video: str, events: Iterable[StateEvent]) -> Iterator[Se
         start: StateEvent | None = None
         while waiting:
             expected = "START" if start is None else "STOP"
-            # Of two events at one time, the one that fits comes first.
+            # Of several events at the same time, the first is the one that continues the alternation of START and STOP.
             now = [at for at, event in enumerate(waiting) if event.time_s == waiting[0].time_s]
             event = waiting.pop(next((at for at in now if waiting[at].kind in ("", expected)), 0))
             if event.kind not in ("", expected):

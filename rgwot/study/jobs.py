@@ -65,12 +65,12 @@ def decoder_for(task: Task, method: str, decoder: str) -> Decoder:
 def settings_behind(
     task: Task, method: str = "none", decoder: str | None = None, scored: bool = False
 ) -> dict[str, dict[str, object]]:
-    """Return the settings that make results outdated if they change, by block: of method, decoder and scoring.
+    """Return the settings of method, decoder and scoring whose change makes results outdated, by block.
 
-    Those of earlier stages are among them, because Snakemake checks only the job that makes a file: if a training
+    Settings of earlier stages are included, because Snakemake checks only the job that makes a file: if a training
     fails after a change, the old scores would otherwise seem up to date. Settings that do not affect results
     (`rgwot.config.settings.EXECUTION`) are left out. If whole subjects are held out, the block ``subjects`` has
-    those of videos.
+    the subject of each video.
     """
     embedding = task.study.experiments.embedding(method, task.dataset)
     layers: list[Blocks] = [embedding.by_block()]
@@ -188,9 +188,9 @@ def check_features_of_others(task: Task, part: str) -> None:
 
 
 def subjects(task: Task, data: SplitSettings) -> dict[str, str]:
-    """Return the subject of each video of a task that has one, by its name or the table of videos, to split by.
+    """Return the subjects by which a task is split: of each video that has one in its name or in the table of videos.
 
-    Nothing is returned if no split goes by subjects. Raises RgwotError for a video with two subjects.
+    The result is empty if the split is not by subject. Raises RgwotError for a video with two subjects.
     """
     if data.split == "all" or data.split_by == "video":
         return {}
@@ -229,7 +229,7 @@ def teaching(task: Task, run: Run) -> list[str]:
 def scored(task: Task, run: Run) -> bool:
     """Return whether a task has an annotated video from which a result did not learn."""
     teaching_videos = teachers(task, run)
-    # Reading annotations is left out where all of them teach.
+    # Annotations need not be read if the result learned from all of them.
     return len(annotated_videos(task)) > teaching_videos and len(scored_videos(task)) > teaching_videos
 
 
@@ -263,7 +263,7 @@ def extraction_files(task: Task, chosen: Iterable[str]) -> list[str]:
 def weights_file(study: Study, dataset: str) -> list[str]:
     """Return the checkpoint file of the backbone, from which features are made, if the configuration names one.
 
-    Raises RgwotError if the file does not exist, once instead of for every video.
+    Raises RgwotError if the file does not exist, so that there is one error instead of one per video.
     """
     features = study.experiments.common(FeatureSettings, dataset)
     backbone = extractor(features.backbone)

@@ -37,7 +37,7 @@ Answer = Callable[[Request, Mapping[str, Any]], object]
 
 
 class _Endpoints:
-    """The answers to the questions and changes of a session's pages."""
+    """The answers to the requests of a session's pages: those that only read, and those that change something."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -196,7 +196,7 @@ def _change(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _answered(answer: Callable[[], object]) -> Response:
-    """Return an answer as a response; a mistake is one line, with the status by which a page tells what to do."""
+    """Return an answer as a response; a mistake is one line, with a status from which a page knows what to do."""
     try:
         found = answer()
     except SomebodyElses as error:

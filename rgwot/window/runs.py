@@ -1,4 +1,4 @@
-"""Runs of the workflow behind the window: one at a time, one more if something changed meanwhile, never against a lock.
+"""Runs of the workflow for the window: one at a time, another if something changed meanwhile, none if it is locked.
 
 A run is the command of `rgwot run first`, in a process group of its own, with its messages in a file, so that it also
 goes on, and ends well, if the server is killed.
@@ -25,7 +25,7 @@ from rgwot.window.saving import OWN
 
 LOG = OWN / "run.log"
 PROGRESS = OWN / "progress"
-#: Seconds without a change after which a run begins that writes what was learned.
+#: A run that writes what was learned begins when nothing has changed for this many seconds.
 QUIET_S = 15.0
 #: Seconds that a cancelled run has to end its jobs.
 PATIENCE_S = 60.0
@@ -33,13 +33,13 @@ _LOCKS = Path(".snakemake/locks")
 _DONE = re.compile(r"^(\d+) of (\d+) steps \(", re.MULTILINE)
 _FAULT = re.compile(r"^(?:\d\d:\d\d:\d\d ERROR )?rgwot: (.+)$", re.MULTILINE)
 _ERROR = re.compile(r"^(?:Error in rule .+|\w*(?:Error|Exception)\b.*)$", re.MULTILINE)
-#: How much of the messages is read to find the last step and the fault.
+#: Number of bytes of the messages, from the end, that are searched for the last step and the fault.
 _TAIL = 200_000
 
 
 @dataclass
 class _Wish:
-    """A run that is to begin at a time of the monotonic clock."""
+    """A run that should begin at a time of the monotonic clock."""
 
     at: float
 
@@ -93,9 +93,9 @@ class Runs:
     def state(self) -> dict[str, Any]:
         """Return the state of the runs, as a page shows it.
 
-        ``at_work`` and ``waiting`` say whether a run is at work or will begin, ``locked`` whether somebody else's run
-        is. ``done`` of ``steps`` jobs are finished; ``progress`` has a line for each video or training with its
-        seconds left. ``fault`` is the line of a failed run, ``log`` the file of its messages.
+        ``at_work`` and ``waiting`` say whether a run is at work or will begin, ``locked`` whether somebody else has
+        started one. ``done`` of ``steps`` jobs are finished; ``progress`` has a line for each video or training with
+        its seconds left. ``fault`` is the line of a failed run, ``log`` the file of its messages.
         """
         with self._lock:
             at_work, waiting, fault, cancelled = (
@@ -130,7 +130,7 @@ class Runs:
 
     def _run(self) -> None:
         try:
-            # Without the profile's `quiet`, Snakemake tells how many steps are done.
+            # Without the profile's `quiet`, Snakemake reports how many steps are done.
             command = snakemake_command(["first", "--quiet", "host", "reason", "--nocolor"])
             OWN.mkdir(exist_ok=True)
             with LOG.open("wb") as log:

@@ -36,7 +36,7 @@ class Busy(RgwotError):
 
 
 class Session:
-    """A study that is open in the window; or a folder of videos, until the page has asked what it has to.
+    """A study that is open in the window, or a folder of videos until the user has named the study.
 
     Everything is in the current folder, as for the commands.
     """
@@ -92,7 +92,7 @@ class Session:
     # Windows
 
     def seen(self, window: str) -> int:
-        """Note that a window is open; return the number of open windows."""
+        """Record that a window is open; return the number of open windows."""
         with self._lock:
             self._met = True
             now = time.monotonic()
@@ -130,7 +130,7 @@ class Session:
         try:
             listed, problem = self._tasks(), ""
         except (RgwotError, OSError) as error:
-            # A run rewrites files; what is still missing when it has ended is reported then.
+            # A run rewrites files; files that are missing are reported only after the run has ended.
             listed, problem = [], "" if self.runs.at_work() else one_line(error)
         return {
             "folder": str(Path.cwd()),
@@ -166,7 +166,7 @@ class Session:
             raise
 
     def files(self, dataset: str, task: str, page_ns: int) -> dict[str, Any]:
-        """Return for every file that the page of a task may save its path and digest, or why it is to stay."""
+        """Return, for every file that the page of a task may save, its path and digest, or why it stays as it is."""
         study, found = self.study(), {}
         for kind, video in [
             ("names", ""),
@@ -181,7 +181,7 @@ class Session:
         return found
 
     def save(self, kind: str, dataset: str, task: str, video: str, text: str | None, base: str, apart: bool) -> str:
-        """Save a file of a page; return its new digest. What it changes is learned, and a run writes the results."""
+        """Save a file of a page; return its new digest. New labels are learned from, and a run writes the results."""
         own = target(self.study(), kind, dataset, task, video)
         _, digest = self.saving.save(own, text, base, apart)
         self._changed()

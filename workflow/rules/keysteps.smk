@@ -1,4 +1,4 @@
-# From embeddings to key steps, per-video orders and ranked procedures; and the trivial baselines.
+# From embeddings to key steps, orders per video and ranked procedures; also the trivial baselines.
 
 
 # `alone`: videos are also clustered one by one if the task is annotated, because only scores use these key steps.
@@ -38,8 +38,9 @@ rule decode:
 
 rule decode_trivial:
     input:
-        annotations=branch(lambda w: jobs.reads_annotations(w.decoder), then="results/annotations/{dataset}/{task}.csv"),
-        manifest=checked("results/manifest/{dataset}/{task}.csv", refusals.check_unedited, refusals.check_result),
+        annotations=branch(lambda w: jobs.reads_annotations(w.decoder),
+        then="results/annotations/{dataset}/{task}.csv"), manifest=checked("results/manifest/{dataset}/{task}.csv",
+        refusals.check_unedited, refusals.check_result),
     output:
         segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
         order="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/order.csv",

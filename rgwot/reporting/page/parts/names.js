@@ -9,7 +9,7 @@ import { DATA, state } from "./state.js";
 import { keyFor, STEP_KEYS } from "./text.js";
 
 const CHOSEN = `rgwot keys ${DATA.dataset}/${DATA.task}`;
-/** The keys of names: chosen by a person in this browser, or assigned in turn. They do not change by themselves. */
+/** The keys of names, chosen by a person in this browser or assigned in turn; only a person changes them later. */
 const keyOfName = new Map((recall(CHOSEN, null) || { keys: [] }).keys);
 const chosenNames = new Set(keyOfName.keys());
 /** Names that people added and have not used yet. */
@@ -17,7 +17,7 @@ const addedNames = [];
 /** All names so far, in the order in which they first occurred, so that their positions do not change. */
 let namesSoFar = [];
 
-/** All names: annotated ones, those of the steps that were found first and of the shown result, and added ones. */
+/** All names: of annotated steps, of steps in the first and in the shown result, and names that people added. */
 export function allNames() {
   const foundNames = [...new Set([0, state.run])].flatMap((run) => inOrder(run).filter((step) => sameStep(run, step) === step).map((step) => stepName(run, step)));
   const now = new Set([...annotatedNames(), ...foundNames, ...addedNames].filter((name) => name !== "-"));
@@ -25,13 +25,13 @@ export function allNames() {
   return namesSoFar;
 }
 
-/** The key of every name: the one that it had, or else the next free digit or letter. */
+/** The key of every name: its earlier key, or else the next free digit or letter. */
 export function keysOf(names) {
   for (const name of names) if (!keyOfName.has(name)) keyOfName.set(name, keyFor(names.map((other) => keyOfName.get(other))));
   return new Map(names.map((name) => [name, keyOfName.get(name)]));
 }
 
-/** The name that a key stands for; "-" for 0, nothing for others. */
+/** The name that a key stands for; "-" for 0, undefined for keys without a name. */
 export function nameFor(key) {
   if (key === "0") return "-";
   return [...keysOf(allNames())].find(([, own]) => own === key.toLowerCase())?.[0];
@@ -52,14 +52,14 @@ export function chooseKey(name, key) {
   return "";
 }
 
-/** The classes of a name's colour: those of the found step with this name, or else of one that no other has. */
+/** The classes of a name's colour: that of the found step with this name, or else an unused colour. */
 export function lookOfName(name) {
   if (name === "-") return ["step", "s0"];
   const step = inOrder(state.run).find((own) => stepName(state.run, own) === name);
   return step ? lookOf(state.run, step) : lookAt(colourOfName(name));
 }
 
-/** A picture of a step by its name, in the shown result or else in the first one; null without one. */
+/** A picture of a step by its name, in the shown result or else in the first one; null if there is none. */
 function pictureOfName(name) {
   for (const run of [state.run, 0]) {
     const step = inOrder(run).find((own) => stepName(run, own) === name);
@@ -69,7 +69,7 @@ function pictureOfName(name) {
   return null;
 }
 
-/** The names with their keys; a click on a name gives it as its key does, a click on a key changes the key. */
+/** The names with their keys; a click on a name labels like its key, and a click on a key changes it. */
 export function keyList(give, say, pictured = false) {
   const entry = (name, key) => {
     const button = make("button", { type: "button", className: "named" }, label(lookOfName(name), name === "-" ? "no step" : calledNow(name)));

@@ -2,10 +2,10 @@
 
 import { clock, plural } from "./text.js";
 
-/** A video or training at work, with the seconds left. */
+/** The progress of a video or training in words, with the time left. */
 export const noteInWords = ({ title, done, total, unit, left_s: left }) => `${title}: ${done} of ${plural(total, unit)}, ${clock(left, 0)} left`;
 
-/** The jobs at work in one line; empty if there are none. */
+/** The state of a run in one line; empty if there is nothing to report. */
 export function runInWords(run) {
   if (run.at_work) return `Working for ${clock(run.seconds, 0)}${run.steps ? `, ${run.done} of ${plural(run.steps, "job")} done` : ""}.`;
   if (run.locked) return "Another run is at work on this study, in a terminal or on a cluster, or one was killed. You can go on annotating; results follow when it has ended. If none runs, type rgwot run --unlock.";

@@ -34,11 +34,11 @@ const VIEWS = {
   label: showLabelling,
   ask: showAsking,
 };
-/** Tabs of the window alone, which need a server. */
+/** Tabs that exist only in the window, because they need a server. */
 const OF_WINDOW = ["label", "ask"];
 const tabs = [...document.querySelectorAll('[role="tab"]')].filter((tab) => MADE || !OF_WINDOW.includes(tab.getAttribute("aria-controls")));
 
-/** The views that have something to show for the chosen result. */
+/** Whether a view has nothing to show for the chosen result. */
 const EMPTY = {
   procedure: () => !document.querySelector(`.procedure[data-run="${state.run}"]`),
   steps: () => factsOf(state.run).kind === "trivial",
@@ -57,7 +57,7 @@ function show(wanted, focus = false) {
     if (own && focus) tab.focus();
   }
   state.view = view;
-  // So that the page shows it again when it is loaded anew.
+  // The page shows this result again when it is loaded anew.
   if (MADE) history.replaceState({ view }, "");
   pauseLabelling();
   pauseAsking();
@@ -85,7 +85,7 @@ function chooseRun(run) {
   show(state.view);
 }
 
-/** The results that can be chosen; trivial ones are compared under Scores alone, unless there are no others. */
+/** The results that can be chosen; trivial results are only compared under Scores, unless there are no others. */
 function chosenRuns() {
   const all = DATA.runs.map((facts, run) => /** @type {const} */ ([facts, run])).filter(([, run]) => !state.forgotten.has(run));
   const worth = all.filter(([{ kind }]) => kind !== "trivial");
@@ -130,7 +130,7 @@ function drawVerdict() {
   byId("collapsed").hidden = !facts.collapsed;
 }
 
-/** Have all results made with one more seed, which the next page offers beside those of the first. */
+/** Request all results with one more seed; the next page offers them beside the results of the first seed. */
 async function addSeed() {
   byId("another-seed").disabled = true;
   try {

@@ -7,9 +7,9 @@ export const state = {
   /** The chosen result, and the tab that is shown. */
   run: 0,
   view: "procedure",
-  /** Whether a colour means an annotated step, because the page was made with annotations and there still are some. */
+  /** Whether colours mean annotated steps: the page was made with annotations, and there still are some. */
   annotated: Object.keys(DATA.steps).length > 0,
-  /** In the window, the results that learned from labels which were all undone since. */
+  /** In the window, the results that learned from labels, if all labels were undone since. */
   forgotten: new Set(),
   /** The tabs whose content is up to date. */
   drawn: new Set(),
@@ -21,7 +21,7 @@ export const state = {
   edits: new Map(),
   /** In the window, the places of annotated steps among the colours, if the page was made without annotations. */
   colours: new Map(),
-  /** In the window, the colour of every name of a step; a name keeps the first one. */
+  /** In the window, the colour of every name of a step; a name keeps its first colour. */
   coloursOfNames: new Map(),
   /** In the window, the annotations that were changed since the page was opened, and the changes, for undo and redo. */
   labels: new Map(),

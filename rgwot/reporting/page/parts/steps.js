@@ -43,7 +43,7 @@ function backgroundRow(run) {
   );
 }
 
-/** The name that a person gave to a step; a number in words, which labelling by key makes, does not count. */
+/** The name that a person gave to a step; a name such as "key step 3", which labelling by key makes, does not count. */
 const ownName = (run, step) => (nameOf(run, step) === `key step ${step}` ? "" : nameOf(run, step));
 
 /** The number of a key step, and its name. */

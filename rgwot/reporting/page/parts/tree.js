@@ -17,7 +17,7 @@ const LOOKS = 3 * DATA.colours;
 /** Milliseconds that the slider must rest before the server looks for key steps. */
 const SETTLED_MS = 300;
 
-/** The colours of the key steps of a cut: that of the key step of the result with which each shares most time, or else one of its own. */
+/** The colours of the key steps of a cut: of the result's key step that shares most time with each, or else new ones. */
 function looksOfCut(tree, steps, K) {
   const { run } = state;
   const shared = mostShared(DATA.videos.flatMap(({ id }, at) => (tree.videos[id] ? overlaps(segmentsOf(at, run), cutSegments(tree.videos[id], steps)) : [])));
@@ -107,7 +107,7 @@ function showCut() {
   const steps = cutTree(own, K);
   const looks = looksOfCut(own, steps, K);
   byId("cut-at").textContent = String(K);
-  // Half-way between the merge that leaves K clusters and the next merge; for the extreme K, near the edge of the drawing.
+  // Half-way between the merge that leaves K clusters and the next merge; near the edge for the least and greatest K.
   const x = n > 1 ? Math.max(4, Math.min(996, (1000 * (K - 1.5)) / (n - 1))) : 500;
   for (const side of ["x1", "x2"]) byId("cut-line").setAttribute(side, String(x));
   [...byId("leaves").children].forEach((row, leaf) => row.firstElementChild.replaceWith(label(looks.get(steps[leaf]), letterOf(steps[leaf]))));
@@ -141,7 +141,7 @@ function showCut() {
 let savedK = 0;
 let cutTimer = 0;
 
-/** In the window, the result with this number of key steps takes the place of the one without labels. */
+/** In the window, replace the result without labels by the one with the chosen number of key steps. */
 async function followCut() {
   const { K } = state.cut;
   if (K < 2 || (!isTaught(state.run) && K === factsOf(state.run).K)) {

@@ -13,7 +13,7 @@ import { comingSteps, drawnRuns, indexAt, isMark, nearestSpan, tickTimes } from 
 import { DATA, state } from "./state.js";
 import { clock, listed, plural, when } from "./text.js";
 
-/** A bar of more segments is drawn as one picture. */
+/** A bar with more segments than this is drawn as one picture. */
 const MANY_SEGMENTS = 150;
 /** The width of a label below an axis. */
 const LABEL_PX = 44;
@@ -75,7 +75,7 @@ export function refreshCards() {
   cards.style.setProperty("--card", `${first.offsetHeight}px`);
 }
 
-/** Empty a card but for its name; it keeps its height. */
+/** Empty a card except for its name; the card keeps its height. */
 export function clear(card, height) {
   if (height === null) card.style.minHeight = "";
   if (!card.dataset.filled) return;
@@ -184,7 +184,7 @@ export function bar(at, run, rows = null) {
 /** The key step that a segment shows if it does not count as an occurrence of its own key step. */
 const showsInWords = (run, shows) => shows ? `looks like ${fullLabel(run, shows)}` : "does not count: too short, or looks like its neighbours";
 
-/** The times below an axis, as many as its width has room for. */
+/** Make the times below an axis, as many as fit into its width. */
 export function ticks(duration) {
   const made = make("div", { className: "ticks", data: { duration: String(duration) }, aria: { hidden: "true" } });
   resized.observe(made);
@@ -242,7 +242,7 @@ function describe({ at, seconds, run, segment }) {
   return lines;
 }
 
-/** Let the bars and strips in a part of the page answer to pointer and keyboard. */
+/** Make the bars and strips in a part of the page respond to pointer and keyboard. */
 export function watchBars(part) {
   part.addEventListener("pointermove", (event) => {
     const target = targetOf(event.target, event.clientX);
