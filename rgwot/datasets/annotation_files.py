@@ -201,8 +201,8 @@ def read_annotation(path: Path, names: Iterable[str], options: Options, clock: V
     if named and every and not rows:
         raise DataFault(
             "media", path, "",
-            f"has rows of {', '.join(map(repr, videos[:3]))}, and none of this video; expected rows of it; correct the "
-            "names, or rename the file if it is of these videos",
+            f"has rows of {', '.join(map(repr, videos[:3]))}, but none of this video; expected rows of this video; "
+            "correct the names, or rename the file if it is of these videos",
         )  # fmt: skip
     for row in rows:
         if not row.label and row.end_s > row.start_s and format_of(path) == "table":
@@ -338,8 +338,8 @@ def of_no_video(root: Path, entries: Iterable[VideoEntry], options: Options) -> 
             continue
         others = [video for video in videos if pairing_key(video) not in keys]
         if others and (len(videos) > 1 or pairing_key(path.stem) not in keys):
-            line = f"{len(others)} of the {len(videos)} videos in it are none of this task, such as {others[0]!r}"
-            yield path, f"{line}; their rows are left out; correct the names if they should be"
+            line = f"{len(others)} of the {len(videos)} videos in it are not in this task, such as {others[0]!r}"
+            yield path, f"{line}; their rows are left out; correct their names if they belong to it"
 
 
 def _head(path: Path) -> str:

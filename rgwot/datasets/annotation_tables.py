@@ -143,7 +143,7 @@ def read_table_rows(path: Path, options: Options) -> Iterator[SegmentRow]:
         if coder and (other := coders.setdefault(low.get("video", ""), coder)) != coder:
             raise DataFault(
                 "media", path, where,
-                f"is by {coder!r}, like others by {other!r}; expected one annotator per video; put the rows of each "
+                f"is by {coder!r}, but others are by {other!r}; expected one annotator per video; put the rows of each "
                 "into a file of their own",
             )  # fmt: skip
         start, end, label = (

@@ -92,7 +92,7 @@ class Annotation:
             return NO_ROWS
         if self.marks:
             alone = len(self.segments) + len(self.background) == self.marks
-            return "marks alone, which tell no borders" if alone else "marks beside segments, so labelled in part"
+            return "only marks, which give no borders" if alone else "marks beside segments, so labelled in part"
         return "silence: until, so labelled in part" if (self.silence or silence) == "until" else ""
 
 

@@ -79,7 +79,7 @@ def read_project(path: Path, options: Options) -> Iterator[SegmentRow]:
         events = []
         for time, subject, code, modifiers, *_ in observation["events"]:
             if time == "NA":
-                raise DataFault("media", path, where, "is of pictures, which have no times; expected one of a video")
+                raise DataFault("media", path, where, "codes pictures, which have no times; expected codes of a video")
             event = StateEvent(f"{where} at {time} s", float(time), subject, text_of(code), modifiers)
             if not event.code.startswith(DEVIATION):
                 events += _ends(event) if code in points else [event]
@@ -155,7 +155,7 @@ def _of_videos(path: Path) -> Iterator[tuple[str, dict[str, str], str]]:
     table, videos, observed = list(records(path, "Behavior")), dict[str, str](), dict[str, str]()
     if table and not any(column in table[0][1] for column in ("Time", START)):
         where = table[0][0]
-        raise DataFault("time", path, where, "is of pictures, which have no times; expected one of a video")
+        raise DataFault("time", path, where, "codes pictures, which have no times; expected codes of a video")
     for where, row in table:
         name, media = row.get("Observation id", path.stem), _media(row)
         if media and videos.setdefault(name, media) != media:

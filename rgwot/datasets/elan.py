@@ -67,8 +67,8 @@ def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
         if options.tier is None and children and spans and all(not value or value.isdecimal() for *_, value in spans):
             raise DataFault(
                 "tier", path, "",
-                f"tier {tier!r} has only numbers, and depending on it {', '.join(map(repr, children))}; set tier to "
-                "the one with the names of steps",
+                f"tier {tier!r} has only numbers; tiers below it: {', '.join(map(repr, children))}; set tier to "
+                "the tier with the names of steps",
             )  # fmt: skip
         for start, end, value in spans:
             if start is None or end is None:

@@ -204,7 +204,7 @@ def leftovers(files: TaskFiles, published: bool) -> Iterator[tuple[Severity, str
         kept = pairs < len(files.videos)
         own = kept and pairs > 0 and not published
         use = "trained on, not scored" if kept else "left out"
-        use = "taught by the annotated ones in `rgwot run first`, not scored" if own else use
+        use = "labelled like the annotated ones by `rgwot run first`, not scored" if own else use
         line = f"{len(lonely)} videos without annotation, {use}, such as {lonely[0]}"
         yield "note" if own else "warning", "pairing", line
     if unused:

@@ -109,7 +109,7 @@ def read_groups(path: Path, videos: Collection[str], column: str = GROUP, task: 
     if len(names := sorted(set(of_video.values()))) < 2:
         without = [stem_of(video) for video in videos if video not in of_video]
         examples = [f"; video {without[0]!r} has none"] * bool(without)
-        examples += [f"; row {unknown[0]!r} is no video of the result"] * bool(unknown)
+        examples += [f"; row {unknown[0]!r} is not a video of the result"] * bool(unknown)
         raise RgwotError(
             f"{path}: column {column!r}: found {'only ' + repr(names[0]) if names else 'no group'} for "
             f"{len(of_video) or 'any'} of {len(videos)} videos, expected two groups or more{''.join(examples)}"

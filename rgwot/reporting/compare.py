@@ -216,7 +216,7 @@ def compare_with(
 def shared(comparison: Comparison | None, where: str = "", taught: Collection[str] = ()) -> Comparison:
     """Return a comparison; raise RgwotError if it is None, without a common video (apart from those in ``taught``)."""
     if comparison is None:
-        besides = f" besides the {len(taught)} that taught a result, which are not compared" if taught else ""
+        besides = f" besides the {len(taught)} that a result learned from, which are not compared" if taught else ""
         raise RgwotError(f"{where}found no common video{besides}; expected results of the same task")
     return comparison
 
@@ -259,7 +259,7 @@ def compare_results(
         f"B: {second}",
         f"{len(comparison.common)} videos, {together.n_frames / RATE:.0f} s"
         + (f"; only in one: {', '.join(map(readable, comparison.alone))}" if comparison.alone else "")
-        + (f"; left out, because they taught: {', '.join(map(readable, comparison.taught))}" * bool(comparison.taught)),
+        + (f"; learned from, so left out: {', '.join(map(readable, comparison.taught))}" * bool(comparison.taught)),
         f"Adjusted Rand index {together.adjusted_rand:.2f}. F1 after matching key steps one to one: "
         f"{100 * together.macro_f1:.1f} (mean over matched key steps of A), "
         f"{100 * together.strict_f1:.1f} (of all time).",

@@ -39,7 +39,7 @@ def note_on_teaching(videos: Collection[str]) -> str:
     """Return a note for a comparison of groups on the videos that the result learned from; empty if there are none."""
     if not videos:
         return ""
-    return f"In the {len(videos)} videos that taught this result, key steps are annotated; in the others, found"
+    return f"Key steps are annotated in the {len(videos)} videos that this result learned from, and found in the others"
 
 
 def read_group_table(path: Path) -> pd.DataFrame:

@@ -266,7 +266,7 @@ def footage_of(task: Task, chosen: Iterable[str] | None = None) -> list[str]:
     return without_broken_links(dict.fromkeys(dated_path(str(file)) for file in files))
 
 
-CHANGED = "is another file than the one of its features, with the same size and time; touch it, and run again"
+CHANGED = "is not the file from which its features were made, despite equal size and time; touch it, and run again"
 
 
 def changed_sources(task: Task) -> Iterator[Path]:

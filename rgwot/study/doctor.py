@@ -286,7 +286,7 @@ def examine(
     if files.stray and not tasks:
         findings.append(Finding("note", "kind", not_read(files.stray, "in no task are left out")))
     for alike in look_alike(map(readable, task_ids)):
-        line = f"tasks {', '.join(map(repr, alike))} count as different; if they are one task, put its videos together"
+        line = f"tasks {', '.join(map(repr, alike))} count as different; if they are one task, use one folder"
         findings.append(Finding("warning", "task", line))
     if not quick:
         findings += _of_copies(root, videos)
@@ -419,9 +419,7 @@ def _of_annotations(
         key_steps = f"{len(occurring)} of {len(expected)} key steps are annotated"
         yield Finding("note", "key_steps", f"step {id_ranges(never)} never occurs: {key_steps}", task)
     for alike in look_alike(step for step in occurring if isinstance(step, str)):
-        line = (
-            f"steps {', '.join(map(repr, alike))} count as different; if they are one step, write its name in one way"
-        )
+        line = f"steps {', '.join(map(repr, alike))} count as different; if they are one step, spell them alike"
         yield Finding("warning", "key_steps", line, task)
     if overlaps := sum(annotation.overlaps for annotation in annotated):
         seconds = sum(annotation.overlap_s for annotation in annotated)

@@ -166,7 +166,7 @@ def check_features_of_others(task: Task, part: str) -> None:
     before = flatten(recorded_settings(index))
     changed = next((key for key in now if before and before.get(key) != now[key]), None)
     if others := sorted({*chosen} ^ {*there}):
-        why = f"it has {len(there)} videos, expected {len(chosen)}; {others[0]!r} is in one only"
+        why = f"it has {len(there)} videos, expected {len(chosen)}; {others[0]!r} is not in both"
     elif changed is not None:
         why = f"{changed} is {before.get(changed)!r}, expected {now[changed]!r}"
     elif strange := next(
@@ -177,7 +177,7 @@ def check_features_of_others(task: Task, part: str) -> None:
         ),
         None,
     ):
-        why = f"it is of another file than {strange}"
+        why = f"it was made from another file than {strange}"
     else:
         return
     folder = index.parent
@@ -244,7 +244,7 @@ def scoring(task: Task, run: Run) -> str:
     if not scored(task, run):
         raise RgwotError(
             f"{task}: {run.method}/{run.decoder} learns from all annotated videos, so none is left to score; "
-            "expected one that does not teach, as with labelled@n=1 and two annotated videos or more"
+            "expected an annotated video that it does not learn from; annotate two, and use labelled@n=1"
         )
     return annotations
 

@@ -290,12 +290,12 @@ def test_videos_that_taught_are_not_compared(arrays: Any, tmp_path: Path) -> Non
     assert second.compare(coded).taught == ("take%201", "take%202")
     text = "\n".join(compare_results(folder, coded))
     assert f"{V - 2} videos" in text
-    assert "; left out, because they taught: take 1, take 2\n" in text
+    assert "; learned from, so left out: take 1, take 2\n" in text
     assert compare_results(coded, folder)[2:] == compare_results(folder, coded)[2:]
     assert first.compare(folder).taught == both.taught
     every = rgwot.discover(videos, fps=2, labels=labels)
     for other in (every, coded, folder):
-        with pytest.raises(RgwotError, match=f"no common video besides the {V} that taught a result"):
+        with pytest.raises(RgwotError, match=f"no common video besides the {V} that a result learned from"):
             every.compare(other)
 
 

@@ -157,7 +157,7 @@ def weights(backbone: str, name: str, message: str) -> Case:
     )
 
 
-LONELY = "note pairing -: 1 videos without annotation, taught by the annotated ones .* not scored, such as tea/"
+LONELY = "note pairing -: 1 videos without annotation, labelled like the annotated ones .* not scored, such as tea/"
 UNUSED = "warning pairing -: 1 annotations without a video, left out, such as tea/"
 LEFT_OVER = {"tea/lonely.mp4": b"video", "tea/unused.csv": ROWS, "stray.mp4": b"video"}
 LEFT = [

@@ -482,7 +482,7 @@ def picture(
     ]
     lines = _lines(
         procedure, facts, videos, taught,
-        "deviations cannot be told here" if blind else "nothing found yet" if pending else "",
+        "deviations cannot be detected here" if blind else "nothing found yet" if pending else "",
     )  # fmt: skip
     unknown = any(deviation.sureness is None and deviation.video not in taught for deviation in deviations)
     whose = "Except in annotated videos, it" if taught else "It"

@@ -133,7 +133,7 @@ class Runtime(AnyTable):
                 str(row["iterations"] or "–"),
                 _number(row["seconds_per_iteration"], 3),
                 _number(row["memory_mb"], 0),
-                row["hardware"] or "not told",
+                row["hardware"] or "unknown",
             ]
             for row in rows
         ]
