@@ -38,9 +38,8 @@ rule decode:
 
 rule decode_trivial:
     input:
-        annotations=branch(lambda w: jobs.reads_annotations(w.decoder),
-        then="results/annotations/{dataset}/{task}.csv"), manifest=checked("results/manifest/{dataset}/{task}.csv",
-        refusals.check_unedited, refusals.check_result),
+        annotations=branch(lambda w: jobs.reads_annotations(w.decoder), then="results/annotations/{dataset}/{task}.csv"),
+        manifest=checked("results/manifest/{dataset}/{task}.csv", refusals.check_unedited, refusals.check_result),
     output:
         segments="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/segments.csv",
         order="results/keysteps/{method}/{decoder}/{dataset}/{task}/seed{seed}/order.csv",

@@ -43,8 +43,7 @@ rule view:
         settings=asked(jobs.settings_behind),
         root=asked(lambda task: task.root),
     message:
-        "view: typical frames and tree of {wildcards.method}/{wildcards.decoder} on
-        {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
+        "view: typical frames and tree of {wildcards.method}/{wildcards.decoder} on {wildcards.dataset}/{wildcards.task}, seed {wildcards.seed}"
     script:
         "../scripts/view.py"
 

@@ -11,8 +11,7 @@ const MOST_COMING = 40;
 export function segmentsOfBars(bars) {
   if (!bars || bars.many) return [];
   const { ends, steps, shows = {} } = bars;
-  return steps.map((step, at) => [at ? ends[at - 1] / 1000 : 0, ends[at] / 1000, step, ...(at in shows ? [shows[at]] :
-  [])]);
+  return steps.map((step, at) => [at ? ends[at - 1] / 1000 : 0, ends[at] / 1000, step, ...(at in shows ? [shows[at]] : [])]);
 }
 
 /** The occurrences of key steps among segments: segments that count, joined if only uncounted ones are between them. */
@@ -31,8 +30,8 @@ export function occurrences(segments) {
 
 /** Whether no two key steps come in both orders; the orders may lack different key steps. */
 export function isOneOrder(orders) {
-  const pairs = new Set(orders.flatMap((order) => order.flatMap((first, at) => order.slice(at + 1).map((later) =>
-  `${first} ${later}`)))); return [...pairs].every((pair) => !pairs.has(pair.split(" ").reverse().join(" ")));
+  const pairs = new Set(orders.flatMap((order) => order.flatMap((first, at) => order.slice(at + 1).map((later) => `${first} ${later}`))));
+  return [...pairs].every((pair) => !pairs.has(pair.split(" ").reverse().join(" ")));
 }
 
 /** The results whose bars are drawn, the chosen result first; `which` is "one", "seeds", "methods" or "all". */
@@ -58,8 +57,8 @@ export function comingSteps(steps, order) {
 export function stepNumbers(steps, videos) {
   const numbers = new Map(steps.map((step) => [step, { segments: 0, seconds: 0, videos: 0 }]));
   for (const segments of videos) {
-    for (const step of new Set(segments.map((segment) => segment[2]))) if (numbers.has(step)) numbers.get(step).videos
-    += 1; for (const [start, end, step] of segments) {
+    for (const step of new Set(segments.map((segment) => segment[2]))) if (numbers.has(step)) numbers.get(step).videos += 1;
+    for (const [start, end, step] of segments) {
       if (!numbers.has(step)) continue;
       numbers.get(step).segments += 1;
       numbers.get(step).seconds += end - start;
@@ -77,8 +76,7 @@ export function tickTimes(duration, most) {
 
 /** The times that the segments of two segmentations of a video have in common, as [step, other step, seconds]. */
 export const overlaps = (segments, others) => segments.flatMap(([start, end, step]) => others
-  .map(([from, to, other]) => [step, other, Math.min(end, to) - Math.max(start, from)]).filter(([, , seconds]) =>
-  seconds > 0));
+  .map(([from, to, other]) => [step, other, Math.min(end, to) - Math.max(start, from)]).filter(([, , seconds]) => seconds > 0));
 
 /** For each step of one segmentation, the step of another that shares most time with it, one to one (`overlaps`). */
 export function mostShared(pairs) {
@@ -93,8 +91,7 @@ export function mostShared(pairs) {
 }
 
 /** The lengths in seconds of all occurrences of a step in videos with `events` [start, end, step]. */
-export const lengthsOf = (videos, step) => videos.flatMap(({ events }) => events.filter((event) => event[2] ===
-step).map(([start, end]) => end - start));
+export const lengthsOf = (videos, step) => videos.flatMap(({ events }) => events.filter((event) => event[2] === step).map(([start, end]) => end - start));
 
 /** Number, mean and standard deviation (n - 1) of values; the deviation is null for fewer than two values. */
 export function spreadOf(values) {
@@ -111,8 +108,7 @@ export function budgetLines(videos, steps, nameOfStep, field) {
     const sums = own.map((lengths) => lengths.reduce((sum, length) => sum + length, 0));
     const rest = Math.max(0, video.duration - sums.reduce((sum, one) => sum + one, 0));
     return [...steps.map((step, at) => [step, nameOfStep(step), own[at].length, sums[at]]), [0, "rest", 0, rest]]
-      .map(([step, name, n, sum]) => `${field(video.id)},${step},${name},${n},${Number(sum.toFixed(3))},${Number((sum /
-      video.duration).toFixed(4))}`);
+      .map(([step, name, n, sum]) => `${field(video.id)},${step},${name},${n},${Number(sum.toFixed(3))},${Number((sum / video.duration).toFixed(4))}`);
   });
   return ["video,key_step,name,occurrences,seconds,share", ...lines, ""];
 }
@@ -127,8 +123,7 @@ export const putMark = (rows, time, step, index = -1) => [
 ].sort((a, b) => Number(isMark(a)) - Number(isMark(b)) || a[0] - b[0]);
 
 /** Rows without marks inside a segment of another step: a moment has one step, and the segment takes precedence. */
-export const oneStepEach = (rows) => rows.filter((row) => !isMark(row) || !rows.some(([start, end, step]) => start <=
-row[0] && row[0] < end && step !== row[2]));
+export const oneStepEach = (rows) => rows.filter((row) => !isMark(row) || !rows.some(([start, end, step]) => start <= row[0] && row[0] < end && step !== row[2]));
 
 /** Rows without the mark nearest to a time if it is at most `slack` away, or else without the segment at this time. */
 export function withoutRowAt(rows, time, slack) {
@@ -144,8 +139,8 @@ export const indexAt = (segments, time) => segments.findLastIndex(([start, end])
 /** The side ("start" or "end") of a row that is nearer to a time inside it; null if the time is its start. */
 export const nearerSide = ([start, end], at) => (at > start ? (at - start < end - at ? "start" : "end") : null);
 
-/** Move a border of a row; its neighbours grow or shrink. Returns the new rows and the changed row, or {} if that row
-would vanish. */ export function moveBorder(all, index, side, to) {
+/** Move a border of a row; its neighbours grow or shrink. Returns the new rows and the changed row, or {} if that row would vanish. */
+export function moveBorder(all, index, side, to) {
   const rows = all.filter((row) => !isMark(row));
   const [start, end, step] = rows[index];
   const last = rows[rows.length - 1][1];
@@ -160,20 +155,17 @@ would vanish. */ export function moveBorder(all, index, side, to) {
     before = before.map(([first, till, own], n) => [first, n < before.length - 1 ? Math.min(till, time) : time, own]);
   }
   const moved = side === "end" ? [start, time, step] : [time, end, step];
-  return { rows: [...[...before, moved, ...after].filter(([first, till]) => first < till), ...all.filter(isMark)], moved
-  };
+  return { rows: [...[...before, moved, ...after].filter(([first, till]) => first < till), ...all.filter(isMark)], moved };
 }
 
 /** Assign a row to a key step, or to no key step (0). */
-export const giveRow = (rows, index, step) => rows.map(([start, end, own], n) => [start, end, n === index ? step :
-own]);
+export const giveRow = (rows, index, step) => rows.map(([start, end, own], n) => [start, end, n === index ? step : own]);
 
 /** Cut the row at a time in two. */
-export const cutRows = (rows, cut) => rows.flatMap(([start, end, own]) => (start < cut && cut < end ? [[start, cut,
-own], [cut, end, own]] : [[start, end, own]]));
+export const cutRows = (rows, cut) => rows.flatMap(([start, end, own]) => (start < cut && cut < end ? [[start, cut, own], [cut, end, own]] : [[start, end, own]]));
 
-/** Rows as lines of a CSV table: times in seconds, cut off at `last` ms, and no end for a mark; `write` formats the key
-step. */ export const annotationLines = (rows, last, write) => rows.flatMap(([start, end, step]) => {
+/** Rows as lines of a CSV table: times in seconds, cut off at `last` ms, and no end for a mark; `write` formats the key step. */
+export const annotationLines = (rows, last, write) => rows.flatMap(([start, end, step]) => {
   const till = Math.min(end, last);
   if (start === end) return [`${till / 1000},,${write(step)}`];
   return start < till ? [`${start / 1000},${till / 1000},${write(step)}`] : [];
@@ -206,9 +198,9 @@ export function beginStep(rows, time, label, duration) {
 /** Extend the last segment that ends at or before a time to this time, if no other segment is in between. */
 export function reached(rows, time) {
   const last = rows.findLastIndex((row) => !isMark(row) && row[1] <= time);
-  const next = rows.find((row) => !isMark(row) && row[0] >= (last < 0 ? 0 : rows[last][1]) && row[0] < time && row !==
-  rows[last]); if (last < 0 || next) return rows; return rows.map((row, n) => (n === last ? [row[0], time, row[2]] :
-  row));
+  const next = rows.find((row) => !isMark(row) && row[0] >= (last < 0 ? 0 : rows[last][1]) && row[0] < time && row !== rows[last]);
+  if (last < 0 || next) return rows;
+  return rows.map((row, n) => (n === last ? [row[0], time, row[2]] : row));
 }
 
 /** Join neighbours with the same label. */
@@ -229,7 +221,7 @@ export function moveStart(rows, index, to) {
 /** Move the end of a row of an annotation, and the start of the next row if they touch. */
 export function moveEnd(rows, index, to, duration) {
   const next = rows[index + 1];
-  if (next && !isMark(next) && next[0] === rows[index][1]) return moveStart(rows, index + 1, Math.max(to, rows[index][0]
-  + 1)); const time = Math.round(Math.max(rows[index][0] + 1, Math.min(next && !isMark(next) ? next[0] : duration,
-  to))); return rows.map((row, n) => (n === index ? [row[0], time, row[2]] : row));
+  if (next && !isMark(next) && next[0] === rows[index][1]) return moveStart(rows, index + 1, Math.max(to, rows[index][0] + 1));
+  const time = Math.round(Math.max(rows[index][0] + 1, Math.min(next && !isMark(next) ? next[0] : duration, to)));
+  return rows.map((row, n) => (n === index ? [row[0], time, row[2]] : row));
 }

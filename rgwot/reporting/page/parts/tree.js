@@ -1,5 +1,5 @@
-// The tab "How many?": a tree of key steps, which the reader cuts. It shows parts of all videos with a typical frame
-// each, and how they merge.
+// The tab "How many?": a tree of key steps, which the reader cuts. It shows parts of all videos with a typical frame each,
+// and how they merge.
 
 import { cutSegments, cutTable, cutTree, explainedShare, firstLeaf, letterOf, mergeLines } from "./cut.js";
 import { byId, download, make, spread } from "./dom.js";
@@ -20,11 +20,12 @@ const SETTLED_MS = 300;
 /** The colours of the key steps of a cut: of the result's key step with most time in common, or else new ones. */
 function looksOfCut(tree, steps, K) {
   const { run } = state;
-  const shared = mostShared(DATA.videos.flatMap(({ id }, at) => (tree.videos[id] ? overlaps(segmentsOf(at, run),
-  cutSegments(tree.videos[id], steps)) : []))); const usable = (look) => !look.includes("none") && !look.includes("s0");
-  const looks = new Map([...shared].map(([step, own]) => /** @type {const} */ ([step, lookOf(run, own)])).filter(([,
-  look]) => usable(look))); const taken = new Set([...stepsOf(run).map((own) => lookOf(run, own)),
-  ...looks.values()].map(String)); let next = 1; for (let step = 1; step <= K; step++) {
+  const shared = mostShared(DATA.videos.flatMap(({ id }, at) => (tree.videos[id] ? overlaps(segmentsOf(at, run), cutSegments(tree.videos[id], steps)) : [])));
+  const usable = (look) => !look.includes("none") && !look.includes("s0");
+  const looks = new Map([...shared].map(([step, own]) => /** @type {const} */ ([step, lookOf(run, own)])).filter(([, look]) => usable(look)));
+  const taken = new Set([...stepsOf(run).map((own) => lookOf(run, own)), ...looks.values()].map(String));
+  let next = 1;
+  for (let step = 1; step <= K; step++) {
     if (looks.has(step)) continue;
     while (next < LOOKS && taken.has(String(lookAt(next)))) next += 1;
     looks.set(step, lookAt(next));
@@ -71,8 +72,7 @@ function leafRow(leaf) {
   const name = at === undefined ? leaf.video : DATA.videos[at].name;
   return make("li", {},
     make("span", { className: "chip" }), canvas,
-    make("span", { className: "quiet", title: `${name} at ${clock(leaf.time_s)}`, textContent: percent(leaf.share,
-    leaf.share < 0.1 ? 1 : 0) }));
+    make("span", { className: "quiet", title: `${name} at ${clock(leaf.time_s)}`, textContent: percent(leaf.share, leaf.share < 0.1 ? 1 : 0) }));
 }
 
 /** Make a part of the drawing. */
@@ -87,8 +87,7 @@ function drawMerges(own) {
   const height = own.leaves.length * LEAF_ROW;
   byId("merges").setAttribute("viewBox", `0 0 1000 ${height}`);
   byId("merges").style.height = `${height}px`;
-  byId("merges").replaceChildren(...mergeLines(own, 1000, LEAF_ROW).map((d) => drawn("path", { d })), drawn("line", {
-  id: "cut-line", y1: 0, y2: height }));
+  byId("merges").replaceChildren(...mergeLines(own, 1000, LEAF_ROW).map((d) => drawn("path", { d })), drawn("line", { id: "cut-line", y1: 0, y2: height }));
 }
 
 function moveCut(K) {
@@ -111,24 +110,24 @@ function showCut() {
   // Half-way between the merge that leaves K clusters and the next merge; near the edge for the least and greatest K.
   const x = n > 1 ? Math.max(4, Math.min(996, (1000 * (K - 1.5)) / (n - 1))) : 500;
   for (const side of ["x1", "x2"]) byId("cut-line").setAttribute(side, String(x));
-  [...byId("leaves").children].forEach((row, leaf) => row.firstElementChild.replaceWith(label(looks.get(steps[leaf]),
-  letterOf(steps[leaf])))); for (const bar of byId("cut-bars").querySelectorAll(".bar")) {
+  [...byId("leaves").children].forEach((row, leaf) => row.firstElementChild.replaceWith(label(looks.get(steps[leaf]), letterOf(steps[leaf]))));
+  for (const bar of byId("cut-bars").querySelectorAll(".bar")) {
     const video = DATA.videos[Number(bar.dataset.video)];
     const segments = cutSegments(videos[video.id], steps);
-    bar.setAttribute("aria-label", `${video.name}: ${plural(segments.length, "segment")}, ${segments.slice(0,
-    40).map((one) => letterOf(one[2])).join(", ")}`); bar.replaceChildren(...segments.map(([start, end, step]) => {
-      const made = make("div", { title: `${letterOf(step)}: ${clock(start)} to ${clock(end)}` }, make("span", {
-      textContent: letterOf(step) })); made.classList.add("seg", ...looks.get(step)); spread(made, start, end,
-      video.duration); return made;
+    bar.setAttribute("aria-label", `${video.name}: ${plural(segments.length, "segment")}, ${segments.slice(0, 40).map((one) => letterOf(one[2])).join(", ")}`);
+    bar.replaceChildren(...segments.map(([start, end, step]) => {
+      const made = make("div", { title: `${letterOf(step)}: ${clock(start)} to ${clock(end)}` }, make("span", { textContent: letterOf(step) }));
+      made.classList.add("seg", ...looks.get(step));
+      spread(made, start, end, video.duration);
+      return made;
     }));
   }
   const explained = (count) => percent(explainedShare(own, count));
-  const sentences = [`${plural(K, "key step")} of ${plural(n, "part")}: they explain ${explained(K)} of the differences
-  between samples, and all ${n} parts ${explained(n)}.`]; const stepOf = (cluster) => steps[firstLeaf(own, cluster)]; if
-  (K > 1) {
+  const sentences = [`${plural(K, "key step")} of ${plural(n, "part")}: they explain ${explained(K)} of the differences between samples, and all ${n} parts ${explained(n)}.`];
+  const stepOf = (cluster) => steps[firstLeaf(own, cluster)];
+  if (K > 1) {
     const [a, b, more] = merges[n - K];
-    sentences.push(`One fewer joins ${[stepOf(a), stepOf(b)].sort((one, other) => one - other).map(letterOf).join(" and
-    ")} and gives up ${percent(more, 1)}.`);
+    sentences.push(`One fewer joins ${[stepOf(a), stepOf(b)].sort((one, other) => one - other).map(letterOf).join(" and ")} and gives up ${percent(more, 1)}.`);
   }
   if (K < n) {
     const [a, , less] = merges[n - K - 1];
@@ -136,8 +135,7 @@ function showCut() {
   }
   byId("cut-words").textContent = sentences.join(" ");
   byId("cut-next").hidden = Boolean(MADE) || K === factsOf(state.run).K;
-  byId("cut-next").textContent = `For names, orders and scores, make a result with this number: set decode.K: ${K}, or
-  use the decoder ${factsOf(state.run).decoder.split("@")[0]}@K=${K}.`;
+  byId("cut-next").textContent = `For names, orders and scores, make a result with this number: set decode.K: ${K}, or use the decoder ${factsOf(state.run).decoder.split("@")[0]}@K=${K}.`;
 }
 
 let savedK = 0;
@@ -155,8 +153,8 @@ async function followCut() {
   try {
     const answer = await ask(below("/api/K", DATA.dataset, DATA.task, String(K)));
     // The slider may have moved meanwhile.
-    if (state.cut.K === K) live.dispatchEvent(new CustomEvent("answer", { detail: { run: putAnswer(answer), learned:
-    false } })); tellCut();
+    if (state.cut.K === K) live.dispatchEvent(new CustomEvent("answer", { detail: { run: putAnswer(answer), learned: false } }));
+    tellCut();
   } catch (error) {
     byId("cut-status").textContent = error.message;
     afterRun(error, () => { if (state.cut.K === K) followCut(); });
@@ -168,15 +166,12 @@ function tellCut() {
   byId("cut-use").hidden = !K || K < 2 || K === savedK || isTaught(state.run);
   Object.assign(byId("cut-use"), { disabled: false, textContent: `Use ${K}` });
   const labelled = DATA.runs.some((_, run) => isTaught(run) && !state.forgotten.has(run));
-  const without = labelled && !isTaught(state.run) ? " This is the result without labels; choose the one with labels
-  under Result." : ""; byId("cut-status").textContent = byId("cut-use").hidden ? without : `Procedure, bars and
-  deviations show ${plural(K, "key step")} now. They are numbered anew, so 3 is another key step than before; colours
-  and typed names stay where most of their time is.${without}${lost ? ` ${lost}` : ""}`;
+  const without = labelled && !isTaught(state.run) ? " This is the result without labels; choose the one with labels under Result." : "";
+  byId("cut-status").textContent = byId("cut-use").hidden ? without : `Procedure, bars and deviations show ${plural(K, "key step")} now. They are numbered anew, so 3 is another key step than before; colours and typed names stay where most of their time is.${without}${lost ? ` ${lost}` : ""}`;
 }
 
 /** The results that use the saved number: their id sets no other one, and they did not learn from labels. */
-const runsOfSavedK = () => DATA.runs.filter(({ kind, given, decoder }) => ["trained", "untrained"].includes(kind) &&
-!given.length && !/[@,]K=/.test(decoder));
+const runsOfSavedK = () => DATA.runs.filter(({ kind, given, decoder }) => ["trained", "untrained"].includes(kind) && !given.length && !/[@,]K=/.test(decoder));
 
 async function useCut() {
   const { K, lost } = factsOf(state.run);
@@ -185,8 +180,7 @@ async function useCut() {
     savedK = K;
     tellCut();
     const methods = [...new Set(runsOfSavedK().map(({ method, decoder }) => `${method} / ${decoder}`))];
-    byId("cut-status").textContent = `Saved: the next page has ${listed(methods)} with ${plural(K, "key step")}; what is
-    learned from labels has the steps that are labelled.${lost ? ` ${lost}` : ""}`;
+    byId("cut-status").textContent = `Saved: the next page has ${listed(methods)} with ${plural(K, "key step")}; what is learned from labels has the steps that are labelled.${lost ? ` ${lost}` : ""}`;
   } catch (error) {
     byId("cut-status").textContent = error.message;
   }
