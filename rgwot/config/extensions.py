@@ -82,7 +82,7 @@ def extend(extension: Extension, source: str = "extension") -> None:
     ------
     RgwotError
         If this is not an `Extension` with models, a name is taken by the library or another extension or not allowed in
-        an id, or a block of the library gets a new key.
+        an id, a setting has no default, or a block of the library gets a new key.
     """
     if not isinstance(extension, Extension):
         raise RgwotError(f"{source}: found {type(extension).__name__}, expected a rgwot.config.extensions.Extension")
@@ -119,6 +119,8 @@ def _check(model: Any, kind: type[Model], source: str) -> None:
             f"{source}: found {model!r}, expected a class that extends {kind.__module__}.{kind.__name__}; see "
             "docs/architecture.md"
         )
+    if required := [field.alias or name for name, field in model.model_fields.items() if field.is_required()]:
+        raise RgwotError(f"{source}: {model.NAME}: {required[0]}: found no default, expected one")
     for key, block in model.places().items():
         if key not in _BLOCKS.get(block, {key}):
             raise RgwotError(
