@@ -187,6 +187,9 @@ MOSTLY = 0.5
 nothing else is assumed to lie between them. Also: a task counts as one with few marks if more than this share of its
 annotated videos has few."""
 
+WHOLE = 0.9
+"""A video with at least this share of its samples labelled counts as annotated as a whole."""
+
 FARTHEST = 0.25
 """Share of the unlabelled samples, those least similar to annotated key steps, in which extra key steps are sought."""
 
@@ -374,9 +377,11 @@ class _Task:
     def shown(self, labels: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
         """Return evenly spaced samples of the annotated videos that others are warped onto, and their labels.
 
-        A label between two of these samples goes to the nearest one, if that has none.
+        A label between two of these samples goes to the nearest one, if that has none. Videos with few labels are not
+        used if others are annotated as a whole (`WHOLE`), because most of what is warped onto them gets no label.
         """
-        annotated = np.flatnonzero(self.annotated(labels))
+        shares = np.array([np.mean(part != UNKNOWN) for part in _split(self, labels)])
+        annotated = np.flatnonzero(shares >= WHOLE if shares.max() >= WHOLE else shares > 0)
         chosen = annotated[np.unique(np.linspace(0, len(annotated) - 1, SHOWN).round().astype(int))]
         said = evenly_spaced(labels, self.lengths)[chosen]
         for row, video in zip(said, chosen, strict=True):
