@@ -55,6 +55,8 @@ function show(wanted, focus = false) {
     tab.tabIndex = own ? 0 : -1;
     byId(tab.getAttribute("aria-controls")).hidden = !own;
     if (own && focus) tab.focus();
+    // In a narrow window the row of tabs scrolls.
+    if (own) tab.parentElement.scrollLeft = tab.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
   }
   state.view = view;
   // So that the page shows it again when it is loaded anew.
