@@ -53,7 +53,7 @@ class _Endpoints:
         if not file.is_file():
             return RedirectResponse("/", 303)
         self.session.answers.warm(dataset, task)
-        return HTMLResponse(as_window(file))
+        return HTMLResponse(as_window(file, self.session.answers.labels_now(dataset, task)))
 
     def result(self, request: Request) -> Response:
         file = Path(RESULTS, request.path_params["path"])

@@ -372,3 +372,70 @@ def test_names_stay_when_labels_are_learned_again(window: Window, task: Task) ->
     files = [file.read_text().splitlines()[1:] for file in (task.root / "tea").glob("*.csv")]
     assert {row.split(",")[2] for rows in files for row in rows} == {"key step 1", "key step 2"}
     assert window.errors == []
+
+
+def to_label(window: Window) -> None:
+    window.click_on("#tab-label")
+    window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
+
+
+def keys(window: Window) -> dict[str, str]:
+    """The steps that can be labelled, by their keys."""
+    items = "[...document.querySelectorAll('#label-keys li')]"
+    return dict(window.get(f"{items}.map((e) => [e.querySelector('.key').value, e.querySelector('.named').textContent])"))
+
+
+def new_name(window: Window, name: str) -> None:
+    window.click_on("#label-new")
+    window.write(name)
+    window.press("Enter")
+
+
+def test_a_key_keeps_its_step_when_it_gets_a_name_is_learned_and_on_a_new_page(window: Window) -> None:
+    to_label(window)
+    steps = ["key step 1", "key step 2", "key step 3", "key step 4"]
+    assert [keys(window)[key] for key in "1234"] == steps
+    window.click_on("#tab-steps")
+    window.click_on("#rows [data-step='2'] input")
+    window.write("soap")
+    saved(window)
+    to_label(window)
+    new_name(window, "rinse")
+    expected = {"1": steps[0], "2": "soap", "3": steps[2], "4": steps[3], "5": "rinse", "0": "no step"}
+    assert keys(window) == expected
+    for key in ("5", "ArrowRight", "ArrowRight", "2"):
+        window.press(key)
+    saved(window)
+    window.wait_for("Object.keys(factsOf(state.run).labels).length === 2", 60)
+    assert keys(window) == expected
+    assert window.get("labelsOf(stage.video).map(([, , name]) => name)") == ["rinse", "soap"]
+    # Numbers of what was learned are nobody's choice: its legend has the names alone.
+    window.click_on("#tab-videos")
+    legend = window.get("[...document.querySelectorAll('#legend li')].map((e) => e.textContent)")
+    assert {"rinse", "soap"} <= set(legend)
+    window._page.reload()
+    window.wait_for("Object.keys(factsOf(state.run).labels).length === 2", 60)
+    to_label(window)
+    assert keys(window) == expected
+    # The page is older than the labels and the name, which are kept all the same.
+    assert window.get("labelsOf(0).map(([, , name]) => name)") == ["rinse", "soap"]
+    assert window.get("nameOf(DATA.runs.findIndex(({given}) => !given.length), 2)") == "soap"
+    assert window.errors == []
+
+
+def test_a_name_that_was_typed_by_mistake_is_removed_unless_a_label_uses_it(window: Window) -> None:
+    to_label(window)
+    new_name(window, "sope")
+    new_name(window, "soap")
+    window.press("6")
+    removable = "[...document.querySelectorAll('#label-keys .remove')].map((e) => e.ariaLabel)"
+    assert window.get(removable) == ["Remove sope"]
+    window.click_on("#label-keys .remove")
+    assert window.get(removable) == []
+    assert "sope" not in keys(window).values()
+    # It stays away, and its key is free again.
+    new_name(window, "rinse")
+    assert (keys(window)["5"], keys(window)["6"]) == ("rinse", "soap")
+    window.press("Control+z")
+    assert window.get(removable) == ["Remove soap", "Remove rinse"]
+    assert window.errors == []

@@ -4,7 +4,7 @@
 import { channelsOf } from "./channels.js";
 import { byId, isTyped, make, offer, spread } from "./dom.js";
 import { annotations, isLabelled, labelsOf, setLabels, undo } from "./labels.js";
-import { allNames, keyList, keysOf, lookOfName, nameFor, startNewName } from "./names.js";
+import { keyList, keysOfNames, lookOfName, nameFor, startNewName } from "./names.js";
 import { opened, release, sourceOf } from "./player.js";
 import { calledNow, segmentsOf, stepName } from "./results.js";
 import { beginStep, indexAt, isMark, moveEnd, moveStart, putMark, reached, withoutRowAt } from "./segments.js";
@@ -98,7 +98,7 @@ function give(name) {
 /** List a new step, whose key then begins it. */
 function listStep(name) {
   drawLabelling();
-  const key = keysOf(allNames()).get(name);
+  const key = keysOfNames().get(name);
   tellLabel(`${key ? `Key ${key}` : "A click on its name"} ${marking() ? "marks" : "begins"} ${calledNow(name)}.`);
 }
 

@@ -8,7 +8,7 @@ import { chip, chips, colourOf, drawPicture, dye, lookOf, sharp, stripOf } from 
 import { playFrom } from "./player.js";
 import { startSift } from "./sift.js";
 import { hidePopup, showPopup } from "./popup.js";
-import { bodyOf, calledNow, factsOf, fullLabel, hasBackground, inOrder, isTaught, labelOf, matchInWords, matchOf, nameOf, occurrencesOf, runTitle, sameStep, segmentsOf, stepsOf } from "./results.js";
+import { bodyOf, calledNow, factsOf, fullLabel, hasBackground, inOrder, isTaught, labelOf, matchInWords, matchOf, nameOf, occurrencesOf, runTitle, sameStep, segmentsOf, stepsOf, stepTitle } from "./results.js";
 import { comingSteps, drawnRuns, indexAt, isMark, nearestSpan, tickTimes } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { clock, listed, plural, when } from "./text.js";
@@ -309,14 +309,14 @@ function drawLegend() {
     for (const step of Object.keys(DATA.steps).map(Number).sort((a, b) => a - b)) {
       const found = stepsOf(state.run).filter((own) => matchOf(state.run, own) === step);
       const also = found.length ? `, matched to key step ${found.map((own) => (nameOf(state.run, own) ? `${own} (${nameOf(state.run, own)})` : own)).join(", ")}` : "";
-      entry(-1, step, `annotated ${step}: ${DATA.steps[step]}${also}`);
+      entry(-1, step, `${DATA.steps[step]}${also}`);
     }
     entry(-1, 0, "background");
     const alone = stepsOf(state.run).filter((step) => matchOf(state.run, step) === undefined);
     if (alone.length) entry(state.run, alone[0], `matched to no annotated step: key step ${alone.map((step) => labelOf(state.run, step)).join(", ")}`);
   } else {
     const steps = inOrder(state.run);
-    for (const step of steps) if (sameStep(state.run, step) === step) entry(state.run, step, fullLabel(state.run, step));
+    for (const step of steps) if (sameStep(state.run, step) === step) entry(state.run, step, stepTitle(state.run, step));
     if (hasBackground(state.run) || steps.some((step) => !sameStep(state.run, step))) entry(state.run, 0, "background");
   }
   byId("legend").replaceChildren(...items);
