@@ -27,10 +27,14 @@ test("drawn runs begin with the chosen one; other methods show their first seed"
   assert.deepEqual(drawnRuns(runs, 0, "all"), [0, 1, 2, 3, 4]);
 });
 
-test("coming steps leave out background and repetition, and give way to the order if there are too many", () => {
-  assert.deepEqual(comingSteps([1, 0, 1, 2, 2, 1], [9]), [1, 2, 1]);
-  assert.deepEqual(comingSteps([0, 0], [9]), [9]);
-  const alternating = Array.from({ length: 41 }, (_, at) => 1 + (at % 2));
+/** Events of a second each. */
+const inTurn = (steps) => steps.map((step, at) => [at, at + 1, step]);
+
+test("coming steps are as many as occur, without background, and give way to the order if there are too many", () => {
+  assert.deepEqual(comingSteps(inTurn([1, 0, 1, 2, 2, 1]), [9]), [1, 1, 2, 1]);
+  assert.deepEqual(comingSteps([[0, 1, 4], [2, 3, 4], [5, 6, 4]], [9]), [4, 4, 4]);
+  assert.deepEqual(comingSteps(inTurn([0, 0]), [9]), [9]);
+  const alternating = inTurn(Array.from({ length: 41 }, (_, at) => 1 + (at % 2)));
   assert.deepEqual(comingSteps(alternating, [1, 2]), [1, 2]);
   assert.equal(comingSteps(alternating.slice(1), [1, 2]).length, 40);
 });

@@ -48,9 +48,10 @@ export function drawnRuns(runs, chosen, which) {
   return [chosen, ...runs.keys()].filter((run, at) => at === 0 || (run !== chosen && rule(run)));
 }
 
-/** Key steps in the order of their segments, without background and repetition; if there are too many, the `order`. */
-export function comingSteps(steps, order) {
-  const coming = steps.filter(Boolean).filter((step, at, all) => step !== all[at - 1]);
+/** Key steps as they come, from events [start, end, step], without background; if there are too many, the `order`. */
+export function comingSteps(events, order) {
+  // Touching events of one step are one; with something in between they count as often as they occur.
+  const coming = events.filter(([start, , step], at) => step && !(at && events[at - 1][2] === step && events[at - 1][1] === start)).map(([, , step]) => step);
   return coming.length && coming.length <= MOST_COMING ? coming : order;
 }
 

@@ -92,8 +92,8 @@ export function fill(card) {
   const video = DATA.videos[at];
   const edited = isEdited(at, state.run);
   const rows = edited || byId("editing").open ? shownOf(at) : null;
-  const steps = (rows || occurrencesOf(at, state.run)).filter((row) => !isMark(row)).map(([, , step]) => sameStep(state.run, step));
-  const order = comingSteps(steps, bodyOf(state.run).orders[at] || []);
+  const events = (rows || occurrencesOf(at, state.run)).filter((row) => !isMark(row)).map(([start, end, step]) => [start, end, sameStep(state.run, step)]);
+  const order = comingSteps(events, bodyOf(state.run).orders[at] || []);
   const truth = DATA.truth[at].length ? [-1] : [];
   const axis = make("div", { className: "axis" }, strip(at));
   for (const run of [...truth, ...drawnRuns(DATA.runs, state.run, byId("bars").value).filter((one) => one === state.run || factsOf(one).kind !== "trivial")]) {
