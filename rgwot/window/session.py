@@ -19,6 +19,7 @@ from rgwot.study.study import Study, Task
 from rgwot.window.answers import Answers
 from rgwot.window.beginning import Proposal, begin
 from rgwot.window.proxies import Proxies
+from rgwot.window.remaining import STAGES, Remaining, footage
 from rgwot.window.runs import QUIET_S, Runs
 from rgwot.window.saving import Saving, SomebodyElses
 from rgwot.window.study_files import CONFIG, entries_of, save_another_seed, save_K, target
@@ -55,6 +56,7 @@ class Session:
     def _enter(self, folder: Path) -> None:
         os.chdir(folder)
         self.saving, self.runs = Saving(), Runs(self._ran)
+        self._remaining = Remaining()
         self.answers, self.proxies = Answers(self.study, self.runs.at_work), Proxies()
         self.proposal = None
         self.runs.want()
@@ -132,11 +134,13 @@ class Session:
         except (RgwotError, OSError) as error:
             # A run rewrites files; what is still missing after it is told then.
             listed, problem = [], "" if self.runs.at_work() else one_line(error)
+        run = self.runs.state()
+        left = self._remaining(run, footage(self.study()) if run["progress"] else {})
         return {
             "folder": str(Path.cwd()),
             "tasks": listed,
             "problem": problem,
-            "run": self.runs.state(),
+            "run": {**run, "stages": list(STAGES), "left_s": left},
             "answers": self.answers.state(),
         }
 

@@ -382,7 +382,9 @@ def to_label(window: Window) -> None:
 def keys(window: Window) -> dict[str, str]:
     """The steps that can be labelled, by their keys."""
     items = "[...document.querySelectorAll('#label-keys li')]"
-    return dict(window.get(f"{items}.map((e) => [e.querySelector('.key').value, e.querySelector('.named').textContent])"))
+    return dict(
+        window.get(f"{items}.map((e) => [e.querySelector('.key').value, e.querySelector('.named').textContent])")
+    )
 
 
 def new_name(window: Window, name: str) -> None:
