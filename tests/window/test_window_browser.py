@@ -6,16 +6,19 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from chromium import WHERE, WITHOUT, Browser, Window
 from page_tree import Task, make_task
 from served import Served, serving
 
+from rgwot import paths
 from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.video_table import read_groups
 from rgwot.names import read_names
 from rgwot.paths import Run
+from rgwot.runtime.provenance import record_path
 
 pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 CONFIG = """datasets: {mine: {layout: folder, root: videos}}
@@ -440,4 +443,46 @@ def test_a_name_that_was_typed_by_mistake_is_removed_unless_a_label_uses_it(wind
     assert (keys(window)["5"], keys(window)["6"]) == ("rinse", "soap")
     window.press("Control+z")
     assert window.get(removable) == ["Remove soap", "Remove rinse"]
+    assert window.errors == []
+
+
+def test_a_new_page_keeps_the_place_in_label_and_tells_what_is_new(window: Window, task: Task) -> None:
+    to_label(window)
+    window.press("Enter")
+    window.press(" ")
+    window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
+    for key in ("Home", "ArrowRight", "ArrowRight", "+"):
+        window.press(key)
+    window.run(
+        "byId('label-mode').value = 'marks'; byId('label-zoom').value = '6';"
+        "byId('label-zoom').dispatchEvent(new Event('input')); byId('label-scroll').scrollLeft = 1500;"
+    )
+    place = (
+        "[DATA.videos[stage.video].id, Math.round(here() / 100), speed, byId('label-mode').value, "
+        "byId('label-zoom').value, Math.round(byId('label-scroll').scrollLeft)]"
+    )
+    before = window.get(place)
+    assert before[:2] == ["second", 20]
+    # In the new page a third of one of three videos has another key step, and there is a result of another seed.
+    found = task.tree.at(paths.SEGMENTS, task.runs[0])
+    table = pd.read_csv(found)
+    rows = table.index[(table["video"] == "first") & (table["scope"] == "task")]
+    table.loc[rows[0], ["key_step", "shows"]] = table["key_step"].max() + 1
+    table.to_csv(found, index=False)
+    record_path(found).unlink()
+    task.runs.append(Run("raw", "kmeans", 1))
+    task.page()
+    window.wait_for("!document.querySelector('#newer').hidden", 30)
+    window.click_on("#newer")
+    window.wait_for("document.querySelector('#news')?.hidden === false", 30)
+    window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2 && !stage.element.seeking")
+    window.wait_for(f"JSON.stringify({place}) === {json.dumps(json.dumps(before, separators=(',', ':')))}", 10)
+    news = window.get("document.querySelector('#news').textContent")
+    of = int((table["scope"] == "task").sum())
+    assert f"raw / kmeans, seed 0: 1 of {of} segments differ, in 1 of 3 videos" in news
+    assert news.endswith("; raw / kmeans, seed 1 is new.")
+    # The same page again has no news.
+    window._page.reload()
+    window.wait_for("document.querySelector('#label')?.hidden === false")
+    assert window.get("document.querySelector('#news').hidden")
     assert window.errors == []

@@ -6,7 +6,7 @@ import { byId, isTyped, make, offer, spread } from "./dom.js";
 import { annotations, isLabelled, labelsOf, setLabels, undo } from "./labels.js";
 import { keyList, keysOfNames, lookOfName, nameFor, startNewName } from "./names.js";
 import { opened, release, sourceOf } from "./player.js";
-import { calledNow, segmentsOf, stepName } from "./results.js";
+import { calledNow, place, segmentsOf, stepName } from "./results.js";
 import { beginStep, indexAt, isMark, moveEnd, moveStart, putMark, reached, withoutRowAt } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { clock } from "./text.js";
@@ -258,6 +258,24 @@ function byKey(event) {
 }
 
 export const showLabelling = drawLabelling;
+
+/** Where a person is: the video, its time, and how it is shown. */
+export const labelPlace = () => stage && {
+  video: DATA.videos[stage.video].id, seconds: here() / 1000, speed, zoom: byId("label-zoom").value, mode: byId("label-mode").value, scroll: byId("label-scroll").scrollLeft,
+};
+
+/** Go to where a person was on the page before. */
+export function restorePlace(kept) {
+  if (!place.has(kept.video)) return;
+  byId("label-zoom").value = kept.zoom;
+  byId("label-mode").value = kept.mode;
+  speed = kept.speed;
+  labelVideo(place.get(kept.video), kept.seconds);
+  const scroll = () => { byId("label-scroll").scrollLeft = kept.scroll; };
+  scroll();
+  // Until a video is there, its playhead is at the start, and the bar follows it.
+  stage.element.addEventListener("seeked", scroll, { once: true });
+}
 
 /** Stop the player when another tab is shown. */
 export function pauseLabelling() {
