@@ -204,7 +204,8 @@ def test_the_score_stands_beside_that_of_the_best_trivial_baseline() -> None:
         # Marks score nothing, but a video that has some is annotated.
         (
             False, False,
-            "this result was found without labels and compared with none, so nobody knows how far its key steps are the true ones",
+            "this result was found without labels and compared with none, so nobody knows how far its key steps are "
+            "the true ones",
         ),
         (True, False, "this result is not scored"),
         (True, True, "this result is not scored, because it learned from every annotated video"),

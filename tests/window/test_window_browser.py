@@ -205,6 +205,14 @@ def test_a_number_is_tried_and_saved(window: Window, task: Task) -> None:
     window.wait_for("factsOf(state.run).K === 5", 60)
     assert window.get("document.querySelector('#cut-use').textContent") == "Use 5"
     assert "without labels" in window.get("document.querySelector('#cut-status').textContent")
+    # What the number changes, and what would be there with others, too.
+    assert window.get("document.querySelector('#cut-splits').textContent !== ''")
+    if not window.get("document.querySelector('#cut-compare').hidden"):
+        window.click_on("#cut-compare")
+    window.wait_for("document.querySelector('#cut-kept').textContent.startsWith('Of 5 key steps')", 60)
+    kept = window.get("document.querySelector('#cut-kept').textContent")
+    assert "with 4, too" in kept
+    assert "with 6, too" in kept
     window.click_on("#cut-use")
     window.wait_for("document.querySelector('#cut-status').textContent.startsWith('Saved')")
     assert "raw / kmeans with 5" in window.get("document.querySelector('#cut-status').textContent")

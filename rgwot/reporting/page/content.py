@@ -546,7 +546,8 @@ def against_trivial(run: Run, leading: Mapping[Run, float], annotated: bool, tau
     if not annotated and not taught:
         # Also true after labels were given: this result was there before, or they are too few to score it.
         return [
-            "this result was found without labels and compared with none, so nobody knows how far its key steps are the true ones"
+            "this result was found without labels and compared with none, so nobody knows how far its key steps are "
+            "the true ones"
         ]
     if run not in leading:
         return [f"this result is not scored{', because it learned from every annotated video' if taught else ''}"]

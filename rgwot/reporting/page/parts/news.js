@@ -1,7 +1,7 @@
 // What is new on a page of the window since the one that was shown before it in the same tab.
 
 import { isTaught, runTitle, segmentsOf, stepName } from "./results.js";
-import { mostShared, overlaps } from "./segments.js";
+import { difference } from "./segments.js";
 import { MADE } from "./server.js";
 import { DATA } from "./state.js";
 import { percent, plural } from "./text.js";
@@ -13,26 +13,6 @@ export const shownResults = () => ({
     id, K, taught: isTaught(run), segments: DATA.videos.map((video, at) => [video.id, segmentsOf(at, run).map(([start, end, step]) => [start, end, isTaught(run) ? stepName(run, step) : step])]),
   }])),
 });
-
-/** How many segments of how many videos have another step than before, and the share of time. */
-export function difference(before, after, taught) {
-  const pairs = after.map(([video, segments]) => /** @type {const} */ ([segments, before.find(([id]) => id === video)?.[1] || []]));
-  // Without labels, every result numbers its key steps anew.
-  const matched = taught ? null : mostShared(pairs.flatMap(([segments, old]) => overlaps(old, segments)));
-  const same = (step, old) => (matched && step ? matched.get(step) === old : step === old);
-  const told = { segments: 0, of: 0, videos: 0, share: 0 };
-  let whole = 0;
-  for (const [segments, old] of pairs) {
-    const others = segments.map((segment) => segment[1] - segment[0] - overlaps([segment], old).filter(([step, own]) => same(step, own)).reduce((sum, [, , seconds]) => sum + seconds, 0));
-    const differing = others.filter((seconds) => seconds > 0.01);
-    told.segments += differing.length;
-    told.of += segments.length;
-    told.videos += differing.length ? 1 : 0;
-    told.share += differing.reduce((sum, seconds) => sum + seconds, 0);
-    whole += segments.reduce((sum, [start, end]) => sum + end - start, 0);
-  }
-  return { ...told, share: whole ? told.share / whole : 0 };
-}
 
 /** What is new since another page (`shownResults`), in one line; empty if it is this one. */
 export function newsSince(old) {
