@@ -494,3 +494,56 @@ def test_a_new_page_keeps_the_place_in_label_and_tells_what_is_new(window: Windo
     window.wait_for("document.querySelector('#label')?.hidden === false")
     assert window.get("document.querySelector('#news').hidden")
     assert window.errors == []
+
+
+def test_a_step_reaches_the_playhead_however_one_leaves_it(window: Window, task: Task) -> None:
+    to_label(window)
+
+    def rows(name: str) -> list[tuple[float, float]]:
+        table = read_annotation_file(task.root / "tea" / f"{name}.csv", marks=True)
+        return [(float(start), float(end)) for start, end in table[["start_s", "end_s"]].to_numpy()]
+
+    # Begun in pause, it grows when the video plays; then on to the next video.
+    for key in ("-", "1", " "):
+        window.press(key)
+    play_on(window, 0.6)
+    window.press("Enter")
+    saved(window)
+    ((start, end),) = rows("first")
+    assert start == 0
+    assert end >= 0.6
+    # A jump while it plays ends it where the playhead was, and not where it is then.
+    window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
+    window.press("Home")
+    play_on(window, 0.2)
+    window.press("2")
+    play_on(window, 0.6)
+    window.press("ArrowRight")
+    window.press(" ")
+    saved(window)
+    ((start, end),) = rows("second")
+    assert 0.6 <= end - start < window.get("here() / 1000") - start - 0.5
+    assert window.errors == []
+
+
+def test_labels_that_a_window_never_showed_are_not_replaced(browser: Browser, window: Window, task: Task) -> None:
+    other = browser.window(1400, 900)
+    other._page.goto(window.get("location.href"))
+    other.wait_for("document.querySelector('#tab-label')?.hidden === false")
+    to_label(window)
+    window.press("1")
+    saved(window)
+    text = (task.root / "tea" / "first.csv").read_text()
+    to_label(other)
+    other.press("2")
+    other.wait_for("document.querySelector('#unsaved').textContent.includes('is there already')", 30)
+    assert (task.root / "tea" / "first.csv").read_text() == text
+
+
+def test_the_last_page_stays_while_a_run_makes_it_again(window: Window, task: Task) -> None:
+    task.tree.at(paths.PAGE).unlink()
+    window._page.reload()
+    window.wait_for("document.querySelector('#tab-label')?.hidden === false", 30)
+    window.click_on("#all-tasks")
+    window.wait_for("document.querySelector('#tasks a') !== null", 30)
+    assert window.errors == []

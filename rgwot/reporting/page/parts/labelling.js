@@ -48,14 +48,16 @@ function clockOf(video, seconds) {
 
 /** Show a video from its start, or from `seconds`. */
 export function labelVideo(video, seconds = 0) {
+  settle();
   if (stage) release(stage);
-  growing = false;
   tellLabel("");
   stage = sourceOf(video) ? opened(video, seconds, false, tellLabel) : clockOf(video, seconds);
   byId("label-video").value = String(video);
   if (!sourceOf(video)) stage.channels = channelsOf(video, tellLabel, (time) => seek(1000 * time));
   byId("label-stage").replaceChildren(stage.channels?.element || stage.element);
   for (const kind of ["timeupdate", "seeked", "pause", "ended"]) stage.element.addEventListener(kind, followPlayhead);
+  // The controls of the video were used: the playhead is elsewhere by now.
+  stage.element.addEventListener("seeking", () => settle(shownRows));
   // After a click on them, the controls of the video would keep all keys for themselves.
   stage.element.addEventListener("focusin", ({ target }) => { if (!target.matches(":focus-visible")) target.blur(); });
   stage.element.playbackRate = speed;
@@ -65,15 +67,19 @@ export function labelVideo(video, seconds = 0) {
 /** While a video plays, the step that was begun last reaches the playhead; it is saved when the video stops. */
 function followPlayhead() {
   if (!stage) return null;
-  const { video, element } = stage;
-  if (growing && !marking()) {
-    const rows = reached(labelsOf(video), here());
-    if (element.paused) {
-      growing = false;
-      setLabels(video, rows, `grown ${video}`);
-    } else return drawRows(rows);
-  }
+  if (growing && !marking() && !stage.element.paused) return drawRows(grown());
+  settle();
   return drawHead();
+}
+
+/** The rows, with the step that was begun last up to the playhead. */
+const grown = () => reached(labelsOf(stage.video), here());
+
+/** Save the step that was begun last as far as it has grown. */
+function settle(rows = growing && stage ? grown() : null) {
+  if (!growing || !stage) return;
+  growing = false;
+  if (JSON.stringify(rows) !== JSON.stringify(labelsOf(stage.video))) setLabels(stage.video, rows, `grown ${stage.video}`);
 }
 
 /** Begin a step at the playhead, or mark it. */
@@ -89,8 +95,9 @@ function give(name) {
   }
   if (marking()) setLabels(video, putMark(rows, time, name));
   else {
-    setLabels(video, beginStep(growing ? reached(rows, time) : rows, time, name, durationOf(video)));
-    growing = !stage.element.paused;
+    setLabels(video, beginStep(growing ? grown() : rows, time, name, durationOf(video)));
+    // It grows when the video plays, be it now or later.
+    growing = true;
   }
   tellLabel(`${name === "-" ? "no step" : calledNow(name)} at ${clock(time / 1000, 1)}`);
 }
@@ -209,7 +216,7 @@ function drawHead() {
 }
 
 function seek(ms) {
-  growing = false;
+  settle();
   stage.element.currentTime = stage.origin + Math.max(0, Math.min(durationOf(stage.video), ms)) / 1000;
   drawHead();
 }
@@ -279,6 +286,7 @@ export function restorePlace(kept) {
 
 /** Stop the player when another tab is shown. */
 export function pauseLabelling() {
+  settle();
   if (stage) stage.element.pause();
 }
 

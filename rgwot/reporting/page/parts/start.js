@@ -240,4 +240,9 @@ if (kept.label) restorePlace(kept.label);
 if (kept.y) window.scrollTo(0, kept.y);
 byId("news").textContent = newsSince(kept.shown);
 byId("news").hidden = !byId("news").textContent;
-if (MADE) window.addEventListener("beforeunload", () => history.replaceState({ view: state.view, label: labelPlace(), y: window.scrollY, shown: shownResults() }, ""));
+if (MADE) {
+  window.addEventListener("beforeunload", () => {
+    pauseLabelling();
+    history.replaceState({ view: state.view, label: labelPlace(), y: window.scrollY, shown: shownResults() }, "");
+  });
+}
