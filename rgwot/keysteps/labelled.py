@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
 from typing import NamedTuple
@@ -185,6 +186,10 @@ MOSTLY = 0.5
 """Least share of the samples between neighbouring marks of a video, decoded as one of their two labels, at which
 nothing else is taken to lie between them; and share of the annotated videos above which those with few marks decide."""
 
+SURELY = 0.9
+"""The same share of the samples between two neighbouring marks, if other labels are of whole segments: these tell more
+of what is between marks, so every gap is judged by itself."""
+
 FARTHEST = 0.25
 """Share of the unlabelled samples, those least similar to annotated key steps, in which extra key steps are sought."""
 
@@ -261,12 +266,15 @@ def reaching(labels: NDArray[np.int64], marked: NDArray[np.bool_]) -> NDArray[np
     return reached
 
 
-def bordered(labels: NDArray[np.int64], marked: NDArray[np.bool_], log_p: Array) -> NDArray[np.int64]:
+def bordered(
+    labels: NDArray[np.int64], marked: NDArray[np.bool_], log_p: Array, *, each: bool = False
+) -> NDArray[np.int64]:
     """Return the labels (T,) of a video with segments in place of its marks, by log p (T, C) of a first decoding.
 
     If most samples between neighbouring marks are decoded as one of their two labels, marks are taken to be in every
     segment: between neighbours is one border, where log p is largest, and none between marks of one class. Otherwise,
-    and before the first and after the last mark, a mark has the samples around it that are decoded as its label.
+    and before the first and after the last mark, a mark has the samples around it that are decoded as its label. With
+    ``each``, every gap between marks is judged by itself, and more strictly (`SURELY`).
     """
     filled, chosen, places = labels.copy(), log_p.argmax(axis=1), np.flatnonzero(labels != UNKNOWN)
     for at in np.flatnonzero(marked):
@@ -278,7 +286,9 @@ def bordered(labels: NDArray[np.int64], marked: NDArray[np.bool_], log_p: Array)
         filled[start : min(high, int(other[other > at].min(initial=len(labels))))] = labels[at]
     gaps = [gap for gap in pairwise(places.tolist()) if marked[list(gap)].all() and gap[1] > gap[0] + 1]
     expected = [np.isin(chosen[left + 1 : right], labels[[left, right]]) for left, right in gaps]
-    if not gaps or np.concatenate(expected).mean() < MOSTLY:
+    if each:
+        gaps = [gap for gap, own in zip(gaps, expected, strict=True) if own.mean() >= SURELY]
+    elif not gaps or np.concatenate(expected).mean() < MOSTLY:
         return filled
     for left, right in gaps:
         a, b = labels[left], labels[right]
@@ -610,7 +620,8 @@ def _segments_of_marks(
         reached = _by_video(bordered, task.lengths, labels, marked & few[video], log_p)
     reached = _by_video(reaching, task.lengths, reached, marked & ~few[video])
     # Self-training would mistake the extent of marks for borders.
-    labels = _by_video(bordered, task.lengths, labels, marked, _learn(task, reached, refits=0).log_p)
+    log_p, whole = _learn(task, reached, refits=0).log_p, bool((~marked & (labels != UNKNOWN)).any())
+    labels = _by_video(partial(bordered, each=whole), task.lengths, labels, marked, log_p)
     return labels, few | ((marks > 0) & np.array(list(map(_with_gaps, np.split(labels, np.cumsum(task.lengths)[:-1])))))
 
 

@@ -19,6 +19,7 @@ from rgwot.datasets.video_table import read_groups
 from rgwot.names import read_names
 from rgwot.paths import Run
 from rgwot.runtime.provenance import record_path
+from rgwot.window.beginning import Proposal
 
 pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 CONFIG = """datasets: {mine: {layout: folder, root: videos}}
@@ -217,6 +218,8 @@ def test_a_number_is_tried_and_saved(window: Window, task: Task) -> None:
     window.wait_for("document.querySelector('#cut-status').textContent.startsWith('Saved')")
     assert "raw / kmeans with 5" in window.get("document.querySelector('#cut-status').textContent")
     assert (task.folder / "config.yaml").read_text() == f"{CONFIG}decode: {{K: 5}}\n"
+    # The number in use cannot be chosen again, and is seen to be in use.
+    assert window.get("[byId('cut-use').hidden, byId('cut-use').disabled]") == [False, True]
     assert window.errors == []
 
 
@@ -369,6 +372,12 @@ def test_names_stay_when_labels_are_learned_again(window: Window, task: Task) ->
     window.write("fill")
     saved(window)
     assert read_names(task.folder / "names" / "mine" / "tea.yaml")["raw/labelled/seed0"].names == {1: "fill"}
+    # The labels themselves go by the new name.
+    window.click_on("#tab-videos")
+    truth = (
+        '[...document.querySelectorAll(\'.card[data-video="0"] .bar[data-run="-1"] .seg\')].map((e) => e.textContent)'
+    )
+    assert window.get(truth)[0] == "fill"
     # The step has its new name, and its key still gives this step.
     window.click_on("#tab-label")
     assert window.get("document.querySelector('#label-keys .named').textContent") == "fill"
@@ -547,3 +556,45 @@ def test_the_last_page_stays_while_a_run_makes_it_again(window: Window, task: Ta
     window.click_on("#all-tasks")
     window.wait_for("document.querySelector('#tasks a') !== null", 30)
     assert window.errors == []
+
+
+def test_what_was_clicked_keeps_its_place_when_the_player_comes_and_goes(window: Window) -> None:
+    window.resize(1000, 500)
+    moment = ".procedure:not([hidden]) .line:last-child .axis .seg"
+    window.wait_for(f"document.querySelector('{moment}') !== null")
+    window.box(moment)
+    top = f"document.querySelector('{moment}').getBoundingClientRect().top"
+    before = window.get(top)
+    window.run(f"document.querySelector('{moment}').click()")
+    window.wait_for("!document.querySelector('#player').hidden")
+    assert window.get(top) == pytest.approx(before, abs=1)
+    window.press("Escape")
+    window.wait_for("document.querySelector('#player').hidden")
+    assert window.get(top) == pytest.approx(before, abs=1)
+    assert window.errors == []
+
+
+def test_names_that_fit_no_step_are_told(window: Window, task: Task) -> None:
+    names = task.folder / "names" / "mine" / "tea.yaml"
+    names.parent.mkdir(parents=True)
+    names.write_text(
+        'raw/kmeans/seed0:\n  result: "0123456789ab"\n  names:\n    9: "polish"\n  segments:\n    first: "0 10"\n'
+    )
+    window.click_on("#tab-tree")
+    window.run("document.querySelector('#cut').focus()")
+    window.press("ArrowRight")
+    window.wait_for("factsOf(state.run).K === 5", 60)
+    assert "polish" in window.get("document.querySelector('#cut-status').textContent")
+    assert window.errors == []
+
+
+def test_the_first_page_tells_where_labels_are_saved(
+    browser: Browser, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = task.root / "tea"
+    monkeypatch.chdir(folder)
+    with serving(Proposal(folder, folder.with_name("tea_study"), True, {"tea": 3}), monkeypatch) as running:
+        first = browser.window(1400, 900)
+        first._page.goto(running.address)
+        first.wait_for("document.querySelector('#proposal')?.hidden === false")
+        assert "CSV files" in first.get("document.querySelector('#proposal').innerText")

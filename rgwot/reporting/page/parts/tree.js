@@ -191,11 +191,11 @@ async function compareCut() {
 
 function tellCut() {
   const { K, lost } = factsOf(state.run);
-  byId("cut-use").hidden = !K || K < 2 || K === savedK || isTaught(state.run);
-  Object.assign(byId("cut-use"), { disabled: false, textContent: `Use ${K}` });
+  const used = K === savedK;
+  Object.assign(byId("cut-use"), { hidden: !K || K < 2 || isTaught(state.run), disabled: used, textContent: `Use ${K}`, title: used ? `${K} is the number in use` : "" });
   const labelled = DATA.runs.some((_, run) => isTaught(run) && !state.forgotten.has(run));
   const without = labelled && !isTaught(state.run) ? " This is the result without labels; choose the one with labels under Result." : "";
-  byId("cut-status").textContent = byId("cut-use").hidden ? without : `Procedure, bars and deviations show ${plural(K, "key step")} now. They are numbered anew, so 3 is another key step than before; colours and typed names stay where most of their time is.${without}${lost ? ` ${lost}` : ""}`;
+  byId("cut-status").textContent = byId("cut-use").hidden || used ? without : `Procedure, bars and deviations show ${plural(K, "key step")} now. They are numbered anew, so 3 is another key step than before; colours and typed names stay where most of their time is.${without}${lost ? ` ${lost}` : ""}`;
   const plain = numberedRun();
   byId("cut-compare").hidden = plain < 0 || !factsOf(plain).K;
   if (plain >= 0) byId("cut-compare").textContent = `Which of ${factsOf(plain).K} are there with ${listed([factsOf(plain).K - 1, factsOf(plain).K + 1].filter((K) => K > 1).map(String))}, too?`;
