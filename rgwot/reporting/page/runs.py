@@ -462,6 +462,8 @@ def picture(
     a sentence if a second reading of the videos has yet to decide how sure deviations are: then none is told as sure,
     but those of annotated videos. ``competing`` are sentences on answers that are supported almost equally.
     """
+    # A video with a few marks is mostly found, and not annotated.
+    taught = {video.id for video in videos if video.id in taught and video.status != "unscored"}
     if pending:
         deviations = [one if one.video in taught else replace(one, sureness=None) for one in deviations]
     shown = told(procedure)

@@ -48,10 +48,10 @@ export function numberOfDeviations(video) {
   return line ? Number(line.dataset.number) + Number(line.dataset.doubtful) / 1000 : 0;
 }
 
-/** The name of a video, and whether the chosen result learned from its annotation. */
+/** The name of a video, and whether the chosen result learned from its whole annotation. */
 function heading(at) {
-  const { id, name } = DATA.videos[at];
-  const given = factsOf(state.run).given.includes(id);
+  const { id, name, status } = DATA.videos[at];
+  const given = factsOf(state.run).given.includes(id) && status !== "unscored";
   return make("h3", {}, name, ...(given ? [" ", make("span", { className: "badge", textContent: "annotated" })] : []));
 }
 
