@@ -76,7 +76,7 @@ class Remaining:
         left = (sum(note["left_s"] for note in reading) + waiting * self._pace) / len(reading)
         whole = sum(one.seconds for one in videos.values()) * self._pace / len(reading)
         self._after = AFTER_READING * whole + EACH_JOB_S * jobs, max(jobs, 1)
-        return left + self._after[0]
+        return float(left) + self._after[0]
 
 
 def _pace(note: Mapping[str, Any], seconds: float) -> float:

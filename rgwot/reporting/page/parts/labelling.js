@@ -13,7 +13,7 @@ import { clock } from "./text.js";
 
 const SPEEDS = [0.5, 1, 1.5, 2, 4, 8];
 const FEATURES_TICK_MS = 100;
-/** A border that is dragged less far, in pixels, is clicked. */
+/** If a border is dragged by fewer pixels than this, it is a click. */
 const CLICKED_PX = 3;
 /** The player: that of `opened`, or a clock for features without a video. */
 let stage = null;
@@ -48,7 +48,7 @@ function clockOf(video, seconds) {
 
 /** Show a video from its start, or from `seconds`. */
 export function labelVideo(video, seconds = 0) {
-  settle();
+  keepGrown();
   if (stage) release(stage);
   tellLabel("");
   stage = sourceOf(video) ? opened(video, seconds, false, tellLabel) : clockOf(video, seconds);
@@ -57,7 +57,7 @@ export function labelVideo(video, seconds = 0) {
   byId("label-stage").replaceChildren(stage.channels?.element || stage.element);
   for (const kind of ["timeupdate", "seeked", "pause", "ended"]) stage.element.addEventListener(kind, followPlayhead);
   // The controls of the video were used: the playhead is elsewhere by now.
-  stage.element.addEventListener("seeking", () => settle(shownRows));
+  stage.element.addEventListener("seeking", () => keepGrown(shownRows));
   // After a click on them, the controls of the video would keep all keys for themselves.
   stage.element.addEventListener("focusin", ({ target }) => { if (!target.matches(":focus-visible")) target.blur(); });
   stage.element.playbackRate = speed;
@@ -68,7 +68,7 @@ export function labelVideo(video, seconds = 0) {
 function followPlayhead() {
   if (!stage) return null;
   if (growing && !marking() && !stage.element.paused) return drawRows(grown());
-  settle();
+  keepGrown();
   return drawHead();
 }
 
@@ -76,7 +76,7 @@ function followPlayhead() {
 const grown = () => reached(labelsOf(stage.video), here());
 
 /** Save the step that was begun last as far as it has grown. */
-function settle(rows = growing && stage ? grown() : null) {
+function keepGrown(rows = growing && stage ? grown() : null) {
   if (!growing || !stage) return;
   growing = false;
   if (JSON.stringify(rows) !== JSON.stringify(labelsOf(stage.video))) setLabels(stage.video, rows, `grown ${stage.video}`);
@@ -102,7 +102,7 @@ function give(name) {
   tellLabel(`${name === "-" ? "no step" : calledNow(name)} at ${clock(time / 1000, 1)}`);
 }
 
-/** List a new step, whose key then begins it. */
+/** Add a new step to the list; nothing is labelled before its key is pressed. */
 function listStep(name) {
   drawLabelling();
   const key = keysOfNames().get(name);
@@ -216,7 +216,7 @@ function drawHead() {
 }
 
 function seek(ms) {
-  settle();
+  keepGrown();
   stage.element.currentTime = stage.origin + Math.max(0, Math.min(durationOf(stage.video), ms)) / 1000;
   drawHead();
 }
@@ -286,7 +286,7 @@ export function restorePlace(kept) {
 
 /** Stop the player when another tab is shown. */
 export function pauseLabelling() {
-  settle();
+  keepGrown();
   if (stage) stage.element.pause();
 }
 

@@ -60,7 +60,7 @@ function removeName(name) {
   keepKeys();
 }
 
-/** Give a name another key; a key that is taken, or that is no character, is refused. */
+/** Give a name another key; a key that is taken, or is not a single character, is refused. */
 export function chooseKey(name, key) {
   const sign = key.toLowerCase();
   const other = [...keysOfNames()].find(([one, own]) => own === sign && one !== name);
