@@ -237,7 +237,7 @@ function nextVideo() {
 }
 
 const COMMANDS = {
-  " ": () => (stage.element.paused ? stage.element.play().catch(() => {}) : stage.element.pause()),
+  " ": () => (stage.element.paused ? stage.element.play().catch(() => {}) : pauseLabelling()),
   ",": () => { stage.element.pause(); seek(here() - 1000 / DATA.videos[stage.video].fps); },
   ".": () => { stage.element.pause(); seek(here() + 1000 / DATA.videos[stage.video].fps); },
   Home: () => seek(0),
@@ -284,7 +284,7 @@ export function restorePlace(kept) {
   stage.element.addEventListener("seeked", scroll, { once: true });
 }
 
-/** Stop the player when another tab is shown. */
+/** Stop the player, as when another tab is shown, and save the step that was begun last. */
 export function pauseLabelling() {
   keepGrown();
   if (stage) stage.element.pause();
