@@ -95,6 +95,12 @@ class Answers:
             key = dataset, task
             return {**self._latest.get(key, {}), "version": self._versions.get(key, 0)}
 
+    def labels_now(self, dataset: str, task: str) -> dict[str, Any]:
+        """Return the labels and names of a task, which may be newer than its page; empty if they cannot be read."""
+        with suppress(RgwotError, OSError):
+            return self._learner((dataset, task)).labels_now(self._study())
+        return {}
+
     def with_K(self, dataset: str, task: str, K: int) -> dict[str, Any]:
         """Return the answer of a task without labels, with K key steps."""
         with self._computing:

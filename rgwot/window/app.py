@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from rgwot import paths
 from rgwot.paths import RESULTS
 from rgwot.reporting.page.shell import as_window, home_page
 from rgwot.runtime.errors import RgwotError, one_line
@@ -49,11 +48,11 @@ class _Endpoints:
     def page(self, request: Request) -> Response:
         dataset, task = request.path_params["dataset"], request.path_params["task"]
         entries_of(self.session.study(), dataset, task)
-        file = paths.at(paths.PAGE, dataset=dataset, task=task)
-        if not file.is_file():
+        page = self.session.page(dataset, task)
+        if page is None:
             return RedirectResponse("/", 303)
         self.session.answers.warm(dataset, task)
-        return HTMLResponse(as_window(file))
+        return HTMLResponse(as_window(*page, self.session.now(dataset, task, page[1])))
 
     def result(self, request: Request) -> Response:
         file = Path(RESULTS, request.path_params["path"])

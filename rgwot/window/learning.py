@@ -182,6 +182,23 @@ class Learner:
         # Names and labels may have changed since.
         return self._shown(study, run, self.memory.by_K[key], self._labels(study), NOT_CHECKED)
 
+    def labels_now(self, study: Study) -> dict[str, Any]:
+        """Return annotations by the id of a video, annotated steps and typed names, as their files are now."""
+        shown = self._shown_labels(self._labels(study))
+        manifest, names = read_manifest(self.tree.at(paths.MANIFEST)), names_file(Task(study, self.dataset, self.task))
+        return {
+            "truth": dict(zip(manifest["video"], shown["truth"], strict=True)),
+            "steps": shown["steps"],
+            "typed": {name: asdict(typed) for name, typed in read_names(names).items()},
+        }
+
+    def _shown_labels(self, labelled: _Labels) -> dict[str, Any]:
+        steps = labelled.table[labelled.table["key_step"] > 0].to_dict("records")
+        return {
+            "truth": shown_truth(read_manifest(self.tree.at(paths.MANIFEST)), labelled.table),
+            "steps": {str(row["key_step"]): str(row["name"]) for row in steps},
+        }
+
     def question(self, study: Study, number: int) -> list[dict[str, Any]]:
         """Return the moments (``video``, ``time_s``) from whose labels all videos would learn most, the best first."""
         run = self.taught_run(study) or self.plain_run(study)
@@ -306,7 +323,6 @@ class Learner:
             "facts": asdict(facts),
             "body": shown.body,
             "picture": in_window(filled("picture.html.j2", picture=drawn, most_lines=MOST_LINES)),
-            "truth": shown_truth(manifest, labelled.table),
-            "steps": {str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
+            **self._shown_labels(labelled),
             "status": [[video.status, video.reason] for video in videos],
         }

@@ -21,6 +21,7 @@ from typing import Any
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.notes import FOLDER_VARIABLE, notes
 from rgwot.study.shipped import snakemake_command
+from rgwot.window.remaining import stage_in
 from rgwot.window.saving import OWN
 
 LOG = OWN / "run.log"
@@ -30,6 +31,7 @@ QUIET_S = 15.0
 #: Seconds that a cancelled run has to end its jobs.
 PATIENCE_S = 60.0
 _LOCKS = Path(".snakemake/locks")
+_TOTAL = re.compile(r"^total +(\d+)$", re.MULTILINE)
 _DONE = re.compile(r"^(\d+) of (\d+) steps \(", re.MULTILINE)
 _FAULT = re.compile(r"^(?:\d\d:\d\d:\d\d ERROR )?rgwot: (.+)$", re.MULTILINE)
 _ERROR = re.compile(r"^(?:Error in rule .+|\w*(?:Error|Exception)\b.*)$", re.MULTILINE)
@@ -93,9 +95,10 @@ class Runs:
     def state(self) -> dict[str, Any]:
         """Return the state of the runs, as a page shows it.
 
-        ``at_work`` and ``waiting`` say whether a run is at work or will begin, ``locked`` whether somebody else has
-        started one. ``done`` of ``steps`` jobs are finished; ``progress`` has a line for each video or training with
-        its seconds left. ``fault`` is the line of a failed run, ``log`` the file of its messages.
+        ``at_work`` and ``waiting`` say whether a run is at work or will begin, ``locked`` whether somebody else's run
+        is. ``done`` of ``steps`` jobs are finished, ``stage`` is that of `stage_in`; ``progress`` has a line for each
+        video or training with its seconds left. ``fault`` is the line of a failed run, ``log`` the file of its
+        messages.
         """
         with self._lock:
             at_work, waiting, fault, cancelled = (
@@ -103,7 +106,8 @@ class Runs:
             )  # fmt: skip
         text = _tail(LOG) if at_work else ""
         steps = _DONE.findall(text)
-        done, total = map(int, steps[-1]) if steps else (0, 0)
+        # Before the first job is done, the table of jobs tells how many there are.
+        done, total = map(int, steps[-1]) if steps else (0, int((_TOTAL.findall(text) or [0])[-1]))
         return {
             "at_work": at_work,
             "waiting": waiting,
@@ -111,6 +115,7 @@ class Runs:
             "locked": not at_work and locked(),
             "done": done,
             "steps": total,
+            "stage": stage_in(text),
             "seconds": round(time.monotonic() - self._began) if at_work else 0,
             "progress": notes(PROGRESS) if at_work else [],
             "fault": fault,

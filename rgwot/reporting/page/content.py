@@ -544,7 +544,11 @@ def leading_scores(tree: Tree, runs: Sequence[Run]) -> dict[Run, float]:
 def against_trivial(run: Run, leading: Mapping[Run, float], annotated: bool, taught: bool) -> list[str]:
     """Return a clause that compares the score of a run with the best trivial baseline, or says why it cannot."""
     if not annotated and not taught:
-        return ["no video is annotated, so these key steps cannot be compared with true ones"]
+        # Also true after labels were given: this result was there before, or they are too few to score it.
+        return [
+            "this result was found without labels and compared with none, so nobody knows how far its key steps are "
+            "the true ones"
+        ]
     if run not in leading:
         return [f"this result is not scored{', because it learned from every annotated video' if taught else ''}"]
     by_decoder: dict[str, list[float]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations, groupby
@@ -363,6 +364,8 @@ def as_sentence(note: str) -> str:
 MOST_LINES, MOST_DEVIATIONS = 30, 6
 #: The sureness of a deviation that a second reading has yet to decide.
 BEING_CHECKED = "being checked"
+#: The text of a video without a deviation that has every key step once.
+NOTHING = "no key step is missing, repeated or moved"
 #: The text of a card whose key step has no known need.
 UNKNOWN_NEED = "nothing is known to come before it"
 #: Marks the number of a key step in the text, which is then split there.
@@ -390,8 +393,8 @@ class _Card(NamedTuple):
 class _Line(TypedDict):
     """A video with its deviations by time, ``moments`` first: ``number`` are not doubtful, and ``doubtful`` are.
 
-    ``typical`` marks the most typical video, ``given`` an annotated video that the result learned from, and ``none`` is
-    the text for a video without deviations.
+    ``typical`` is the most typical video, ``given`` one that taught, and ``none`` what is said without a deviation, cut
+    as the texts of `Picture`.
     """
 
     place: int
@@ -402,7 +405,7 @@ class _Line(TypedDict):
     given: bool
     moments: Sequence[DeviationFacts]
     others: Sequence[DeviationFacts]
-    none: str
+    none: Sequence[str]
 
 
 class Picture(NamedTuple):
@@ -460,6 +463,8 @@ def picture(
     then only those of annotated videos are called sure. ``competing`` are sentences on answers that are supported
     almost equally.
     """
+    # A video with a few marks is mostly found, and not annotated.
+    taught = {video.id for video in videos if video.id in taught and video.status != "unscored"}
     if pending:
         deviations = [one if one.video in taught else replace(one, sureness=None) for one in deviations]
     shown = told(procedure)
@@ -481,8 +486,8 @@ def picture(
         for row in facts
     ]
     lines = _lines(
-        procedure, facts, videos, taught,
-        "deviations cannot be detected here" if blind else "nothing found yet" if pending else "",
+        procedure, facts, videos, recordings, taught,
+        "deviations cannot be told here" if blind else "nothing found yet" if pending else "",
     )  # fmt: skip
     unknown = any(deviation.sureness is None and deviation.video not in taught for deviation in deviations)
     whose = "Except in annotated videos, it" if taught else "It"
@@ -594,11 +599,13 @@ def _lines(
     procedure: Procedure,
     deviations: Sequence[DeviationFacts],
     videos: Sequence[Video],
+    recordings: Sequence[Recording],
     taught: Collection[str],
     nothing: str = "",
 ) -> list[_Line]:
     """Return the videos with their deviations; ``nothing`` is the text for videos without deviation and annotation."""
     lines: list[_Line] = []
+    repeated = {one.video: _repeated(one) for one in recordings}
     for place, video in enumerate(videos):
         if video.status == "skipped":
             continue
@@ -611,6 +618,8 @@ def _lines(
         doubtful = sum(row.sureness == "doubtful" for row in of_video)
         if video.id not in taught:
             none = none or nothing
+        if not none:
+            none = "only doubtful deviations" if others else repeated.get(video.id, "") or NOTHING
         lines.append(
             _Line(
                 place=place,
@@ -621,10 +630,17 @@ def _lines(
                 given=video.id in taught,
                 moments=moments,
                 others=others,
-                none=none,
+                none=none.split(_STEP),
             )
         )
     return lines
+
+
+def _repeated(recording: Recording) -> str:
+    """Return what is told of a video whose repeats are no deviations: others repeat, too, or repeats cannot be told."""
+    counts = Counter(event.key_step for event in recording.events)
+    parts = [f"{_STEP}{step}{_STEP} ({n} times)" for step, n in sorted(counts.items()) if n > 1]
+    return f"no key step is missing or moved; found again: {join_words(parts)}" if parts else ""
 
 
 def _most_different(lines: Sequence[_Line]) -> str:

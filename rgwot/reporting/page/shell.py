@@ -12,8 +12,8 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from importlib.resources import files
-from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -106,7 +106,12 @@ def in_window(text: str) -> str:
     return text.replace(SEE_BOTH, "look at both (Compare with another seed, under Result)")
 
 
-def as_window(page: Path) -> str:
-    """Return a page with the time at which it was made, from which its script knows that there is a server."""
-    text, made = in_window(page.read_text(encoding="utf-8")), page.stat().st_mtime_ns
+def as_window(page: str, made: int, now: Mapping[str, object]) -> str:
+    """Return the text of a page with the time at which it was ``made``, by which its script knows that it has a server.
+
+    ``now`` replaces the data of the page that are older than the files which people save.
+    """
+    text = in_window(page)
+    data = '<script type="application/json" id="data">'
+    text = text.replace(data, f'<script type="application/json" id="now">{embedded(now)}</script>\n{data}', 1)
     return text.replace('<html lang="en">', f'<html lang="en" data-window="{made}">', 1)

@@ -102,13 +102,17 @@ function showPlayer(facts, seconds, content) {
   close.addEventListener("click", () => stopPlayer());
   const title = make("div", { id: "player-title", role: "status" });
   player.replaceChildren(make("div", { className: "head" }, title, close), content);
-  // The page gets narrower, but the clicked element should stay at the same height of the window.
-  const top = () => (state.opener?.isConnected ? state.opener.getBoundingClientRect().top : 0);
-  const before = top();
-  player.hidden = false;
-  window.scrollBy(0, top() - before);
+  showBeside(true);
   head(facts, seconds);
   uncover();
+}
+
+/** Show or hide the player, which changes the width of the page; what was clicked stays where it is. */
+function showBeside(shown) {
+  const top = () => (state.opener?.isConnected ? state.opener.getBoundingClientRect().top : 0);
+  const before = top();
+  player.hidden = !shown;
+  window.scrollBy(0, top() - before);
 }
 
 /** Scroll the clicked element out from under the player. */
@@ -129,9 +133,9 @@ export function stopPlayer(back = true) {
     mark(state.playing.video, null);
     state.playing = null;
   }
-  player.hidden = true;
+  showBeside(false);
   player.replaceChildren();
-  if (back && state.opener && state.opener.isConnected) state.opener.focus();
+  if (back && state.opener && state.opener.isConnected) state.opener.focus({ preventScroll: true });
 }
 
 /** Move the line that marks the playing time. */

@@ -60,8 +60,13 @@ export function sameStep(run, step) {
 
 /** A name, or else the number. */
 export const labelOf = (run, step) => nameOf(run, step) || (step ? String(Math.abs(step)) : "-");
-/** The number and the name. */
-export const fullLabel = (run, step) => step === 0 ? "background" : `${run < 0 || step < 0 ? "annotated step" : "key step"} ${Math.abs(step)}${nameOf(run, step) ? `: ${nameOf(run, step)}` : ""}`;
+/** The number and the name; the name alone of a step that labels taught, whose number nobody chose. */
+export function fullLabel(run, step) {
+  if (step === 0) return "background";
+  const name = nameOf(run, step);
+  if (name && step > 0 && isTaught(run)) return name;
+  return `${run < 0 || step < 0 ? "annotated step" : "key step"} ${Math.abs(step)}${name ? `: ${name}` : ""}`;
+}
 /** A name, or else the number in words; 0 is the method's own background. */
 export const stepTitle = (run, step) => nameOf(run, step) || (step ? `key step ${step}` : "background");
 /** The match of a key step among the annotated ones, in words. */

@@ -47,9 +47,10 @@ export function drawnRuns(runs, chosen, which) {
   return [chosen, ...runs.keys()].filter((run, at) => at === 0 || (run !== chosen && rule(run)));
 }
 
-/** Key steps in the order of their segments, without background and repetition; if there are too many, the `order`. */
-export function comingSteps(steps, order) {
-  const coming = steps.filter(Boolean).filter((step, at, all) => step !== all[at - 1]);
+/** Key steps as they come, from events [start, end, step], without background; if there are too many, the `order`. */
+export function comingSteps(events, order) {
+  // Touching events of one step are one; with something in between they count as often as they occur.
+  const coming = events.filter(([start, , step], at) => step && !(at && events[at - 1][2] === step && events[at - 1][1] === start)).map(([, , step]) => step);
   return coming.length && coming.length <= MOST_COMING ? coming : order;
 }
 
@@ -88,6 +89,51 @@ export function mostShared(pairs) {
     if (!matched.has(b) && ![...matched.values()].includes(a)) matched.set(b, a);
   }
   return matched;
+}
+
+/** How many segments of how many videos have another step than before, and the share of time; from [video, segments]. */
+export function difference(before, after, named) {
+  const pairs = after.map(([video, segments]) => /** @type {const} */ ([segments, before.find(([id]) => id === video)?.[1] || []]));
+  // Without names, every result numbers its key steps anew.
+  const matched = named ? null : mostShared(pairs.flatMap(([segments, old]) => overlaps(old, segments)));
+  const same = (step, old) => (matched && step ? matched.get(step) === old : step === old);
+  const found = { segments: 0, of: 0, videos: 0, share: 0 };
+  let [differing, whole] = [0, 0];
+  for (const [segments, old] of pairs) {
+    const others = segments.map((segment) => segment[1] - segment[0] - overlaps([segment], old).filter(([step, own]) => same(step, own)).reduce((sum, [, , seconds]) => sum + seconds, 0)).filter((seconds) => seconds > 0.01);
+    found.segments += others.length;
+    found.of += segments.length;
+    found.videos += others.length ? 1 : 0;
+    differing += others.reduce((sum, seconds) => sum + seconds, 0);
+    whole += segments.reduce((sum, [start, end]) => sum + end - start, 0);
+  }
+  return { ...found, share: whole ? differing / whole : 0 };
+}
+
+/** The times of `overlaps` by pair of steps, and of each step on either side. */
+function sums(pairs) {
+  const [both, first, second] = [new Map(), new Map(), new Map()];
+  const add = (map, key, seconds) => map.set(key, (map.get(key) || 0) + seconds);
+  for (const [a, b, seconds] of pairs) {
+    add(both, `${a} ${b}`, seconds);
+    add(first, a, seconds);
+    add(second, b, seconds);
+  }
+  return { both: [...both].map(([pair, seconds]) => [...pair.split(" ").map(Number), seconds]), first, second };
+}
+
+/** The parts of split steps, by step, from `overlaps`: each covers at least a fifth of the step, and is inside it by more than half. */
+export function splitSteps(pairs) {
+  const { both, first, second } = sums(pairs);
+  const parts = new Map();
+  for (const [a, b, seconds] of both) if (a && b && seconds >= 0.2 * first.get(a) && seconds > 0.5 * second.get(b)) parts.set(a, [...(parts.get(a) || []), b]);
+  return new Map([...parts].filter(([, of]) => of.length > 1));
+}
+
+/** The steps that have at least three quarters of their time in common with one step of another result, from `overlaps`. */
+export function keptSteps(pairs) {
+  const { both, first, second } = sums(pairs);
+  return new Set(both.filter(([a, b, seconds]) => a && b && seconds >= 0.75 * (first.get(a) + second.get(b) - seconds)).map(([a]) => a));
 }
 
 /** The lengths in seconds of all occurrences of a step in videos with `events` [start, end, step]. */

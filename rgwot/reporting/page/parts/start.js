@@ -8,10 +8,11 @@ import { drawEditing, startEditing } from "./editing.js";
 import { closeExamples } from "./examples.js";
 import { startGrouping } from "./grouping.js";
 import { drawGroups, startGroups } from "./groups.js";
-import { pauseLabelling, showLabelling, startLabelling } from "./labelling.js";
+import { labelPlace, pauseLabelling, restorePlace, showLabelling, startLabelling } from "./labelling.js";
 import { annotations, labelsOf } from "./labels.js";
 import { live, startLive } from "./live.js";
 import { dye, lookOf } from "./looks.js";
+import { newsSince, shownResults } from "./news.js";
 import { player, stopPlayer } from "./player.js";
 import { hidePopup, popup } from "./popup.js";
 import { drawProcedure } from "./procedure.js";
@@ -55,6 +56,8 @@ function show(wanted, focus = false) {
     tab.tabIndex = own ? 0 : -1;
     byId(tab.getAttribute("aria-controls")).hidden = !own;
     if (own && focus) tab.focus();
+    // In a narrow window the row of tabs scrolls.
+    if (own) tab.parentElement.scrollLeft = tab.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
   }
   state.view = view;
   // The page shows this result again when it is loaded anew.
@@ -230,4 +233,16 @@ drawVerdict();
 startScores();
 startComparison();
 startGroups();
-show((MADE && history.state?.view) || "procedure");
+/** Where this tab was on the page before, and what that page showed. */
+const kept = (MADE && history.state) || {};
+show(kept.view || "procedure");
+if (kept.label) restorePlace(kept.label);
+if (kept.y) window.scrollTo(0, kept.y);
+byId("news").textContent = newsSince(kept.shown);
+byId("news").hidden = !byId("news").textContent;
+if (MADE) {
+  window.addEventListener("beforeunload", () => {
+    pauseLabelling();
+    history.replaceState({ view: state.view, label: labelPlace(), y: window.scrollY, shown: shownResults() }, "");
+  });
+}

@@ -8,7 +8,7 @@ import { chip, chips, colourOf, drawPicture, dye, lookOf, sharp, stripOf } from 
 import { playFrom } from "./player.js";
 import { startSift } from "./sift.js";
 import { hidePopup, showPopup } from "./popup.js";
-import { bodyOf, calledNow, factsOf, fullLabel, hasBackground, inOrder, isTaught, labelOf, matchInWords, matchOf, nameOf, occurrencesOf, runTitle, sameStep, segmentsOf, stepsOf } from "./results.js";
+import { bodyOf, calledNow, factsOf, fullLabel, hasBackground, inOrder, isTaught, labelOf, matchInWords, matchOf, nameOf, occurrencesOf, runTitle, sameStep, segmentsOf, stepsOf, stepTitle } from "./results.js";
 import { comingSteps, drawnRuns, indexAt, isMark, nearestSpan, tickTimes } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { clock, listed, plural, when } from "./text.js";
@@ -48,10 +48,10 @@ export function numberOfDeviations(video) {
   return line ? Number(line.dataset.number) + Number(line.dataset.doubtful) / 1000 : 0;
 }
 
-/** The name of a video, and whether the chosen result learned from its annotation. */
+/** The name of a video, and whether the chosen result learned from its whole annotation. */
 function heading(at) {
-  const { id, name } = DATA.videos[at];
-  const given = factsOf(state.run).given.includes(id);
+  const { id, name, status } = DATA.videos[at];
+  const given = factsOf(state.run).given.includes(id) && status !== "unscored";
   return make("h3", {}, name, ...(given ? [" ", make("span", { className: "badge", textContent: "annotated" })] : []));
 }
 
@@ -92,8 +92,8 @@ export function fill(card) {
   const video = DATA.videos[at];
   const edited = isEdited(at, state.run);
   const rows = edited || byId("editing").open ? shownOf(at) : null;
-  const steps = (rows || occurrencesOf(at, state.run)).filter((row) => !isMark(row)).map(([, , step]) => sameStep(state.run, step));
-  const order = comingSteps(steps, bodyOf(state.run).orders[at] || []);
+  const events = (rows || occurrencesOf(at, state.run)).filter((row) => !isMark(row)).map(([start, end, step]) => [start, end, sameStep(state.run, step)]);
+  const order = comingSteps(events, bodyOf(state.run).orders[at] || []);
   const truth = DATA.truth[at].length ? [-1] : [];
   const axis = make("div", { className: "axis" }, strip(at));
   for (const run of [...truth, ...drawnRuns(DATA.runs, state.run, byId("bars").value).filter((one) => one === state.run || factsOf(one).kind !== "trivial")]) {
@@ -309,14 +309,14 @@ function drawLegend() {
     for (const step of Object.keys(DATA.steps).map(Number).sort((a, b) => a - b)) {
       const found = stepsOf(state.run).filter((own) => matchOf(state.run, own) === step);
       const also = found.length ? `, matched to key step ${found.map((own) => (nameOf(state.run, own) ? `${own} (${nameOf(state.run, own)})` : own)).join(", ")}` : "";
-      entry(-1, step, `annotated ${step}: ${DATA.steps[step]}${also}`);
+      entry(-1, step, `${DATA.steps[step]}${also}`);
     }
     entry(-1, 0, "background");
     const alone = stepsOf(state.run).filter((step) => matchOf(state.run, step) === undefined);
     if (alone.length) entry(state.run, alone[0], `matched to no annotated step: key step ${alone.map((step) => labelOf(state.run, step)).join(", ")}`);
   } else {
     const steps = inOrder(state.run);
-    for (const step of steps) if (sameStep(state.run, step) === step) entry(state.run, step, fullLabel(state.run, step));
+    for (const step of steps) if (sameStep(state.run, step) === step) entry(state.run, step, stepTitle(state.run, step));
     if (hasBackground(state.run) || steps.some((step) => !sameStep(state.run, step))) entry(state.run, 0, "background");
   }
   byId("legend").replaceChildren(...items);
