@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rgwot.baselines.settings import Spectral
 from rgwot.diagnostics import Facts
-from rgwot.keysteps.fuzzy_cmeans import centred
+from rgwot.keysteps.collapse import centred
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import decode_kmeans, kmeans, nearest_centre, restore_kmeans
 

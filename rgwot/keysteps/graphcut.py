@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.diagnostics import Facts
-from rgwot.keysteps.fuzzy_cmeans import auto_fuzzifier, direction_eigenvalue, frame_of, fuzzy_cmeans, memberships_in
+from rgwot.keysteps.collapse import direction_eigenvalue
+from rgwot.keysteps.fuzzy_cmeans import auto_fuzzifier, frame_of, fuzzy_cmeans, memberships_in
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.settings import Graphcut
 

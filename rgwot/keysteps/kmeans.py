@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from rgwot.diagnostics import Facts
-from rgwot.keysteps.fuzzy_cmeans import centred, squared_distances
+from rgwot.keysteps.collapse import centred
+from rgwot.keysteps.fuzzy_cmeans import squared_distances
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.settings import Clustering
 
