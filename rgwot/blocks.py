@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from rgwot.runtime.errors import RgwotError, extras, nearest
+from rgwot.runtime.errors import RgwotError, extras, first_line, nearest
 from rgwot.timing import rate_text
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -55,7 +55,7 @@ class Block(BaseModel):
     @classmethod
     @cache
     def places(cls) -> dict[str, str]:
-        """Return the block of each key that is no part."""
+        """Return the block of each key that is not itself a part with settings."""
         inherited: dict[str, str] = {}
         for base in cls.__bases__:
             inherited |= base.places() if issubclass(base, Block) else {}
@@ -69,7 +69,7 @@ class Block(BaseModel):
 
     @classmethod
     def of(cls, blocks: Blocks, where: str = "settings") -> Self:
-        """Return the settings that ``blocks`` give it; keys that it does not have are left out.
+        """Return the settings of this class from ``blocks``; keys that the class does not have are left out.
 
         Raises RgwotError, a line with ``where``, for a wrong value.
         """
@@ -111,7 +111,7 @@ class Model(Block):
     Attributes
     ----------
     NAME, SOURCE
-        Its name in ids, which is also the name of its block unless ``BLOCK`` says another; and where it comes from.
+        Its name in ids, which is also the name of its block unless ``BLOCK`` is set; and where it comes from.
     FUNCTION, RESTORE
         The function that it stands for, and the one that labels or embeds other videos with what was learned; empty
         where there is none. Both take the model as last argument.
@@ -193,12 +193,22 @@ def load(place: FunctionOrPath) -> Any:
 
     >>> load("math:gcd")(12, 18)
     6
+
+    Raises
+    ------
+    RgwotError
+        If there is no such module, or if it lacks the name.
     """
     if not isinstance(place, str):
         return place
-    module, name = place.split(":")
-    with extras(name):
-        return getattr(import_module(module), name)
+    module, _, name = place.partition(":")
+    try:
+        with extras(name):
+            return getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        if isinstance(error, ImportError) and error.name != module:
+            raise
+        raise RgwotError(f"{place!r}: {first_line(error)}; expected MODULE:FUNCTION of an importable module") from error
 
 
 def flatten(blocks: Blocks) -> dict[str, object]:

@@ -12,13 +12,13 @@ ANNOTATION_COLUMNS = ("video", "start_s", "end_s", "key_step", "name")
 
 SCOPES = ("task", "video")
 SEGMENT_COLUMNS = ("video", "scope", "start_s", "end_s", "key_step")
-#: The last columns of segments: the key step that one shows, mostly its own, and whether it counts as its occurrence.
+#: The last columns of segments: the key step that each shows, mostly its own, and whether it counts as an occurrence.
 OCCURRENCE_COLUMNS = (SHOWS, COUNTS) = ("shows", "counts")
 ORDER_COLUMNS = ("video", "order")
 PROCEDURE_COLUMNS = ("rank", "order", "n_videos", "share")
 DEVIATION_COLUMNS = ("video", "kind", "key_step", "start_s", "end_s", "surprise", "sureness", "against")
 
-#: The columns that tell how a score was made: protocol, background and label rule.
+#: The columns that say how a score was made: protocol, background and label rule.
 CELL = ("protocol", "background", "label_rule")
 #: The columns that identify the run of a score.
 IDENTITY = ("dataset", "task", "method", "decoder", "seed")

@@ -72,7 +72,7 @@ def stores_of(
 
 
 def _other_clock(index: pd.Index[Any], fps: float) -> str:
-    """Return a line if the index of a table is a clock of another rate than ``fps``, otherwise an empty text."""
+    """Return a line if the index of a table is a clock whose rate differs from ``fps``, otherwise an empty text."""
     if isinstance(index, (pd.DatetimeIndex, pd.TimedeltaIndex)):
         seconds, units = np.asarray(pd.TimedeltaIndex(index - index[0]).total_seconds()), [1]
     elif pd.api.types.is_float_dtype(index) and not (index == np.round(index)).all():
@@ -114,7 +114,7 @@ def doubts_on_features(
     """Return reasons to doubt the features: recordings that occur twice, too few channels, unusual values and pauses.
 
     ``timed`` says whether times were given, and ``filled`` are the names of videos with samples that will not count,
-    so that equal ones are not told.
+    so that stretches of equal samples in these are not reported.
     """
     doubts, same = [], dict[str, list[str]]()
     for video in videos:

@@ -50,7 +50,7 @@ SECONDS = frozenset(
 """Names, in lower case, of an index or column that holds times in seconds."""
 
 TIME = frozenset({*SECONDS, "t", "time", "times"})
-"""Names that tell times, but no unit: an index of floating-point numbers with such a name is in seconds."""
+"""Names of times, with or without a unit: an index of floating-point numbers with such a name is in seconds."""
 
 LABELS = frozenset({"activity", "annotation", "class", "key_step", "keystep", "label", "labels", "target", "video"})
 """Names, in lower case, of columns that hold labels or names of recordings rather than features."""
@@ -69,11 +69,11 @@ class Intake:
     features
         By name, in the given order: arrays or tables (T, C), maps (T, C, h, w), or paths of feature stores.
     times
-        The times (T,) in seconds by name, of all recordings that are no stores; empty if a rate tells them.
+        Times (T,) in seconds by name, for all recordings that are not feature stores; empty if they follow from a rate.
     fps
-        The rate, if one was given or the recordings differ in it; None if the times tell it, or nothing does.
+        The rate, if one was given or the recordings differ in it; None if it follows from the times, or is unknown.
     missing
-        By name, the samples (T,) that had NaN and are to be background.
+        By name, the samples (T,) that had NaN and become background.
     doubts
         Reasons for doubt, a line each.
     """
@@ -105,12 +105,12 @@ def handed_over(
     features, times, fps, missing
         As in `rgwot.discover`.
     clocks
-        Whether an index or column of a table tells times; by default, if neither times nor fps do.
+        Whether times are taken from an index or column of a table; by default, if neither times nor fps are given.
 
     Raises
     ------
     RgwotError
-        For a form that is not known, a value that is no number, or times and rates that do not fit the recordings.
+        For a form that is not known, a value that is not a number, or times and rates that do not fit the recordings.
     """
     if missing not in (None, *MISSING):
         raise RgwotError(f"missing: found {missing!r}; {nearest(str(missing), MISSING)}")
@@ -247,7 +247,7 @@ def _listed(names: Iterable[Any]) -> str:
 
 
 def times_of(times: Times | None, names: list[str]) -> dict[str, Any]:
-    """Return the times of recordings by name, or none if they were not given."""
+    """Return the times of recordings by name, or {} if they were not given."""
     if times is None:
         return {}
     if isinstance(times, Mapping):
@@ -265,7 +265,7 @@ def times_of(times: Times | None, names: list[str]) -> dict[str, Any]:
 
 
 def _rates(fps: Rates | None, names: list[str]) -> dict[str, Fraction]:
-    """Return the rate of every recording if each has its own, otherwise nothing."""
+    """Return the rate of every recording if each has its own, otherwise {}."""
     if fps is None or isinstance(fps, (str, float, int, Fraction, np.number)):
         return {}
     if isinstance(fps, Mapping):
@@ -316,7 +316,7 @@ def _other_rate(what: str, own: NDArray[Any], fps: Any) -> list[str]:
     try:
         stated = parse_rate(fps)
     except ValueError:
-        return []  # told when the rate is read
+        return []  # reported when the rate is read
     rate = rate_of_times(what, clock, stated if len(clock) < 2 else None)
     if abs(rate - stated) <= CONTRADICTS * stated:
         return []
@@ -327,7 +327,7 @@ def _other_rate(what: str, own: NDArray[Any], fps: Any) -> list[str]:
 
 
 def _nearly_one(times: Mapping[str, NDArray[np.float64]]) -> str | None:
-    """Return the common rate of recordings whose times have slightly different rates, None if they have one."""
+    """Return the common rate of recordings whose rates differ slightly; None if they are equal, or differ by more."""
     rates = {name: rate_of_times(f"features[{name!r}]", own, None) for name, own in times.items() if len(own) > 1}
     common = _common(rates) if len(set(rates.values())) > 1 else None
     return None if common is None else str(common)
@@ -422,7 +422,7 @@ def _numbers(what: str, video: Any, masked: bool) -> tuple[Any, NDArray[np.float
             video = pd.DataFrame(dict(video))
         except ValueError as error:
             raise RgwotError(
-                f"{what}: found a mapping that is no table ({first_line(error)}); expected an array (T, C)"
+                f"{what}: found a mapping that is not a table ({first_line(error)}); expected an array (T, C)"
             ) from None
     elif not isinstance(video, pd.DataFrame) and hasattr(video, "columns") and hasattr(video, "to_pandas"):
         try:
@@ -455,7 +455,7 @@ def _numbers(what: str, video: Any, masked: bool) -> tuple[Any, NDArray[np.float
             )
         array = array.astype(np.float64)
     elif array.dtype.kind != "f":
-        raise RgwotError(f"{what}: array of {array.dtype}, expected numbers; remove what is no number")
+        raise RgwotError(f"{what}: array of {array.dtype}, expected numbers; remove what is not a number")
     _check_shape(what, array)
     return array, None, counted
 
@@ -473,7 +473,7 @@ def _of_table(what: str, table: pd.DataFrame) -> tuple[pd.DataFrame, NDArray[np.
     told = next((name for name in table.columns if str(name).strip().lower() in LABELS), None)
     if told is not None:
         raise RgwotError(
-            f"{what}: column {told!r} is no feature by its name; expected features alone; drop it (labels are a "
+            f"{what}: column {told!r} is not a feature by its name; expected features alone; drop it (labels are a "
             "parameter of their own), or rename it"
         )
     columns, counted = {}, False
@@ -493,7 +493,7 @@ def _of_table(what: str, table: pd.DataFrame) -> tuple[pd.DataFrame, NDArray[np.
             columns[at] = values.to_numpy() if floats else values.to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError) as error:
             raise RgwotError(
-                f"{what}: column {name!r} holds values that are no numbers ({first_line(error)}); leave the column out"
+                f"{what}: column {name!r} holds values that are not numbers ({first_line(error)}); leave the column out"
             ) from None
     check_no_clock(Path(what), table.columns, "call it time_s if it has seconds")
     if not columns:

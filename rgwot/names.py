@@ -58,8 +58,8 @@ CARRIED = 0.5
 class RunNames:
     """The names of a run's key steps, and the id and segments (by video) of the result for which they were typed.
 
-    A text of segments has the key step and the end in milliseconds of each. There are none for names that an earlier
-    version wrote.
+    A text of segments has the key step and the end in milliseconds of each. Names that an earlier version wrote have no
+    segments.
     """
 
     result: str
@@ -68,7 +68,7 @@ class RunNames:
 
 
 class _Carried(NamedTuple):
-    """The names of a result's key steps, and those typed for an earlier result that no key step could be given."""
+    """The names of a result's key steps, and the ``lost`` names of an earlier result, which fit none of them."""
 
     names: dict[int, str]
     lost: list[str]
@@ -85,7 +85,7 @@ def result_id(segments: pd.DataFrame) -> str:
 
 
 def read_names(path: str | os.PathLike[str] | None) -> dict[str, RunNames]:
-    """Read typed names by run (``method/decoder/seedN``); none for a missing file, `RgwotError` for a wrong one.
+    """Read typed names by run (``method/decoder/seedN``), {} for a missing file; raise RgwotError for an invalid one.
 
     Names of a run with an earlier id are also those of its present id.
     """
@@ -143,8 +143,8 @@ def _name(where: str, name: object) -> str:
 def names_of(names: Mapping[str, RunNames], run: str, segments: pd.DataFrame) -> _Carried:
     """Return the names of a run's key steps.
 
-    Names that were typed for another result of this run, or of one that differs only in K, are given to the key steps
-    at the same time of the same videos, one to one.
+    Names that were typed for an earlier result of this run, or of a run that differs only in K, are carried over to the
+    key steps that cover the same times of the same videos, one to one.
     """
     named = names.get(run) or next((names[other] for other in names if _without_K(other) == _without_K(run)), None)
     if named is None:
@@ -287,7 +287,7 @@ def partners(truth: IntArray, prediction: IntArray, n_classes: int, n_clusters: 
     """Return the matched class of each cluster, from the labels (T,) of common frames (methods 6.1, step 1)."""
     overlap = contingency(truth, prediction, n_classes, n_clusters)
     classes, clusters = match(overlap)
-    # A pair without a common frame is no match: it only fills the matching.
+    # A pair without a common frame is not a match: it only completes the one-to-one matching.
     shared = overlap[classes, clusters] > 0
     return dict(zip(clusters[shared].tolist(), classes[shared].tolist(), strict=True))
 

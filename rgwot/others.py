@@ -75,7 +75,7 @@ def labelled_samples(
     """Return the labels (T,) of some of the videos in the key steps of a result with these ``names``.
 
     0 is background, -1 a sample without a label. Without names, numbers are those of the labels; a name that the result
-    lacks has a number above all of its own.
+    lacks gets a number above all numbers of the result.
     """
     handed, stores = _read(learned, videos, times, missing)
     given = read_labels(labels, list(handed.features), stores)
@@ -90,7 +90,7 @@ def labelled_samples(
 def _read(
     learned: LearnedResult, videos: Videos, times: Times | None, missing: str | None
 ) -> tuple[Intake, list[FeatureStore]]:
-    """Return videos as stores; raise RgwotError if they are of another kind than those that were learned from."""
+    """Return videos as stores; raise RgwotError if they differ in kind from those that were learned from."""
     clocks = times is None and bool(learned.features.attributes.get("source_times"))
     handed = handed_over(videos, times, missing=missing, clocks=clocks)
     stores = stores_of(handed.features, handed.times, lambda _: learned.import_form())

@@ -29,7 +29,7 @@ def of_family(name: str, **changes: Any) -> TrainedEncoder:
     """Return the small settings of a family."""
     own = {key.replace(".", "__"): value for key, value in FAMILIES[name].sets.items()}
     if name in TRANSPORT:
-        # With the 8 frames of these runs nothing is 15 frames apart.
+        # With 8 frames per video, no two frames would be farther apart than the default window of 15.
         own |= {"train__N": 8, "loss__window": 2}
     return tiny(**{"train__iterations": 6, **own, **changes})
 
@@ -39,7 +39,7 @@ def terms(directory: Path) -> np.ndarray:
 
 
 def random_batch(seed: int = 0) -> PairBatch:
-    """Embeddings of three pairs, four frames each, of length 1; times in seconds."""
+    """Return random unit vectors for three pairs of videos of four frames each, with times in seconds."""
     generator = torch.Generator().manual_seed(seed)
     x, y = torch.nn.functional.normalize(
         torch.randn(2, 3, 4, 5, dtype=torch.float64, generator=generator), dim=3
@@ -80,7 +80,7 @@ def losses(batch: PairBatch, settings: TrainedEncoder) -> tuple[Tensor, Tensor, 
 
 
 def aligned(name: str, batch: PairBatch) -> tuple[Tensor, Tensor, Tensor]:
-    """The losses with this alignment, at its defaults and with parameters drawn from one seed."""
+    """Return the losses with this alignment and its defaults; its own parameters are drawn from a fixed seed."""
     settings = TrainedEncoder.of({"loss": {"alignment": name, "window": 2}, "encoder": {"D": 5}})
     learned = learned_by(recipe_of(settings))
     learned = learned.to(batch.x.dtype) if learned is not None and batch.x.dtype == torch.float64 else learned
@@ -93,7 +93,7 @@ def trainer_of(settings: TrainedEncoder, bank: FeatureBank, seed: int, double: b
 
 
 def check_keys(name: str) -> None:
-    """A loss reads all its keys."""
+    """A loss reads all of its keys."""
     read: set[str] = set()
     settings = TrainedEncoder.of({"loss": {"alignment": name}})
     batch = replace(random_batch(), learned=learned_by(recipe_of(settings)))
@@ -104,7 +104,7 @@ def check_keys(name: str) -> None:
 
 
 def check_pairs(name: str) -> None:
-    """A batch is its pairs one by one."""
+    """A batch gives the same losses as its pairs one by one."""
     batch = random_batch()
     actual = torch.stack(aligned(name, batch))
     for p in range(3):
@@ -125,7 +125,7 @@ def check_precision(name: str) -> None:
 
 
 def check_fall(name: str, task: Path, out: Path, steps: int = 40, **changes: Any) -> None:
-    """The alignment falls on a planted problem."""
+    """The alignment loss decreases on a planted problem."""
     own = {"train__iterations": steps, "train__lr": 5e-3, "cidm__beta": 0.0, **changes}
     train(task, task.parent, out, of_family(name, **own), 0, device="cpu")
     align = terms(out)[:, 1]
@@ -134,7 +134,7 @@ def check_fall(name: str, task: Path, out: Path, steps: int = 40, **changes: Any
 
 
 def check_pairs_at_once(name: str, task: Path, batch_norm: str) -> None:
-    """Pairs in one forward pass equal pairs one by one."""
+    """Pairs in one forward pass give the same results as pairs one by one."""
     bank = FeatureBank(open_stores(task, task.parent), 1.0)
     chosen = of_family(name, train__iterations=4, encoder__batch_norm=batch_norm, encoder__dropout=0.2)
     histories = []

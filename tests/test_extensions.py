@@ -1,4 +1,4 @@
-"""Losses, decoders and settings of one's own, in a file that the setting ``extensions`` names, or by `rgwot.extend`."""
+"""Custom losses, decoders and settings, in a file that the setting ``extensions`` names, or by `rgwot.extend`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from registries import own_registries
 from rgwot.blocks import load
 from rgwot.config import extensions
 from rgwot.config.configuration import load_config
+from rgwot.config.experiments import Experiments
 from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.losses.settings import LOSSES
 from rgwot.runtime.errors import RgwotError
@@ -100,6 +101,7 @@ PLANNED = """
 import sys
 from rgwot.config.configuration import load_config
 from rgwot.config.experiments import Experiments
+from rgwot.config.experiments import Experiments
 experiments = Experiments(load_config({"extensions": ["mine.py"], "clock": {"unit_s": 8}}))
 print(experiments.method("rgwot@loss.lambda_v=0.5,loss.alignment=position"))
 print(experiments.method("slow@clock.unit_s=3"))
@@ -150,7 +152,7 @@ def folder(tmp_path: Path) -> Path:
 def printed(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Callable[[str], list[str]]]:
-    """A function that runs code in the folder and returns the lines that it prints."""
+    """Return a function that runs code in the folder and returns the lines that it prints."""
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
     modules = set(sys.modules)
@@ -191,7 +193,7 @@ def test_planning_knows_extensions(folder: Path) -> None:
         strict=True,
     ):
         assert part in error
-    # Planning an extension costs what the extension imports.
+    # Planning with an extension imports nothing but what the extension itself imports.
     assert imported == "[]"
 
 
@@ -294,6 +296,7 @@ def test_extensions_run_by_name(printed: Callable[[str], list[str]]) -> None:
         ('BLOCK = "clock"', 'BLOCK = "ot"', "timed: unknown key 'ot.unit_s', and the block ot is"),
         ("decoders=[Pieces]", "decoders=['pieces']", "found 'pieces', expected a class that extends"),
         ("losses=[Position, Timed]", "losses=[Pieces]", "expected a class that extends rgwot.losses.settings.Loss"),
+        ('Field(4, description="starts")', 'Field(description="starts")', "pieces: restarts: found no default"),
         ("EXTENSION =", "OTHER =", "mine.py: found no EXTENSION, expected"),
         ("import numpy as np", "import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
         (None, "other.py", "no such file; expected a Python file that defines EXTENSION"),
@@ -340,6 +343,8 @@ def test_the_command_line_reports_a_mistake_in_one_line(folder: Path) -> None:
         ("length) * K", "length) * (K + 1)", "decoder: found labels from 0 to 3, expected 24 .* from -1 to 2"),
         ("length) * K", "length - 1) * K", r"decoder: found labels of shape \(22,\) and type int64, expected 24 whole"),
         ("return Decoded(", "return (", "decoder: found ndarray, expected rgwot.keysteps.interface.Decoded"),
+        ('"mine:decode_pieces"', '"mne:decode_pieces"', "'mne:decode_pieces': No module named 'mne'; expected"),
+        ('"mine:decode_pieces"', '"mine:pieces"', "'mine:pieces': module 'mine' has no attribute 'pieces'; expected"),
     ],
 )
 def test_what_an_extension_makes_is_checked(
@@ -348,6 +353,15 @@ def test_what_an_extension_makes_is_checked(
     (folder / "mine.py").write_text(MINE.replace(right, wrong), encoding="utf-8")
     with pytest.raises(RgwotError, match=f"^{message}"):
         printed(FOUND.split("made =")[0] + FOUND.splitlines()[-1])
+
+
+@pytest.mark.usefixtures("printed")
+def test_a_decoder_that_cannot_label_other_videos_is_refused_before_a_run(folder: Path) -> None:
+    (folder / "mine.py").write_text(MINE, encoding="utf-8")
+    experiments = Experiments(load_config({"extensions": ["mine.py"]}))
+    assert experiments.decoder("pieces", "raw") == "pieces"
+    with pytest.raises(RgwotError, match="decoder 'pieces': cannot label held-out videos; expected data.split=all"):
+        experiments.decoder("pieces", "raw@data.split=holdout")
 
 
 def test_models_are_true() -> None:

@@ -1,7 +1,7 @@
 """UnityGraph and GPL: one graph of the clips of all videos of a task (methods 4.8).
 
 Bansal et al., "United we stand, divided we fall: UnityGraph for unsupervised procedure learning from videos", WACV
-2024. Our reading of the abstract, on our features: its hyper-parameters and its treatment of background are not
+2024. This is our reading of the abstract, on our features; hyper-parameters and the treatment of background are not
 public.
 """
 
@@ -72,8 +72,8 @@ def most_similar(
 def unity_graph(videos: Sequence[NDArray[np.float32]], neighbours: int) -> tuple[csr_array, NDArray[np.float64]]:
     """Connect the clips of two videos or more, each (C_v, F) of norm 1; nodes are numbered video after video.
 
-    Returns the edges (C, C) and the mean cosine (C,) of each clip to its chosen neighbours. Edges are symmetric, 1 for
-    an edge: temporal ones between neighbouring clips of a video, spatial ones between a clip and the most similar clips
+    Returns the edges, a symmetric matrix (C, C) of 0 and 1, and the mean cosine (C,) of each clip to its chosen
+    neighbours. Temporal edges connect neighbouring clips of a video, spatial edges a clip and the most similar clips
     of other videos.
     """
     x = np.concatenate(videos)
@@ -163,8 +163,8 @@ def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: Graph) -> Em
     features, its own features and those of its neighbours in time.
 
     With ``graph.background`` = b, the share b of the clips with the smallest mean cosine to the clips they chose in
-    other videos is background, because what no other video shows is no key step. The resulting limit of the cosine also
-    applies to other videos.
+    other videos is background, because what no other video shows is not a key step. The resulting limit of the cosine
+    also applies to other videos.
 
     Raises
     ------

@@ -36,7 +36,7 @@ from rgwot.timing import predicted_labels
 HOW = ("seed", "fused", "decoder", "fps_exact", "start_s", "source_key", "source_axes", "source_times", "columns")
 #: Added to the SHA-256 of a video in `LearnedResult.answers`, for what its segments show.
 SHOWS_OF = ".shows"
-#: Settings for importing features in the same way; a bundle has them as ``source_every`` and so on.
+#: Settings with which new features are imported as those of the study were; in a bundle, ``source_every`` and so on.
 FORM = ("fps", "every", "window", "keypoints")
 
 

@@ -2,8 +2,8 @@
 
 The features of some samples of each video, averaged over space and standardised by channel, are compared: a video lies
 as far from others as the median of its samples' distances to their nearest samples. Another take of the same task lies
-about as far from the videos of the study as these from each other; a test pattern, a black picture or another task lies
-several times as far.
+about as far from the videos of the study as these do from each other; a test pattern, a black picture or another task
+lies several times as far away.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ from rgwot.embedding.interface import VideoFeatures
 from rgwot.embedding.values import SHOWS, unusual_lengths, usual_length
 
 FAR = 2.5
-"""A video is told if it lies this many times as far as the farthest video of the study from the others.
+"""A video is reported if it lies this many times as far away as the farthest video of the study from the others.
 
 On twelve tasks of people and robots, held-out recordings lie at most 1.5 times as far; test patterns, and a video of
 another task, more than 5 times as far from eight takes of hand washing.
 """
 
 STRANGE, STRANGE_SHARE = 1.5, 1 / 7
-"""A part of a video is told from this share of its samples on, each of them this many times as far from the study as
+"""A part of a video is reported if it has at least this share of the samples, each this many times as far away as
 95 % of the samples of any video of the study are from the other videos.
 
-Of 267 held-out recordings of eleven tasks, at most 7 % of the samples lie so far; of takes of hand washing with black
-parts, just these parts do.
+In 267 held-out recordings of eleven tasks, at most 7 % of the samples lie so far away; in takes of hand washing with
+black parts, just these parts do.
 """
 
 SAMPLES, PER_VIDEO = 600, 100
 """Most samples that are kept, of all videos and of one."""
 
 _LEAST = 0.05
-"""Two videos of the same few values are not exactly equal: least distance, relative to that of independent ones."""
+"""Least distance that counts as usual, relative to that of independent samples; videos with the same few values are
+nearly equal."""
 
 
 def likeness(videos: Sequence[VideoFeatures]) -> dict[str, NDArray[np.floating]]:
@@ -90,7 +91,7 @@ def check_likeness(known: Mapping[str, NDArray[np.floating]], channels: int) -> 
 
 
 def far_from(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures) -> float:
-    """Return how many times as far a video lies as the farthest video of the study; 0 if that is unknown."""
+    """Return how far a video lies from the study, relative to the study's farthest video; 0 if that is unknown."""
     if not known:
         return 0.0
     return float(np.median(_from_known(known, video))) / float(known["usual"])
@@ -142,7 +143,7 @@ def _from_known(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures)
 
 
 def _chosen(video: VideoFeatures, count: int) -> NDArray[np.int64]:
-    """Return the indices of ``count`` evenly chosen samples of a video, of all of a shorter one."""
+    """Return the indices of ``count`` evenly chosen samples of a video, or of all samples if it is shorter."""
     return np.unique(np.linspace(0, len(video) - 1, min(count, len(video))).round().astype(np.int64))
 
 

@@ -23,6 +23,7 @@ from rgwot.embedding.settings import Embedding, SplitSettings, moved
 from rgwot.evaluation import EvaluationSettings
 from rgwot.features.settings import FeatureSettings
 from rgwot.keysteps.settings import LABELLED, Decoder, Labelled, Numbered, resolved_K
+from rgwot.losses.settings import LOSSES
 from rgwot.paths import Run
 from rgwot.runtime.errors import RgwotError, errors_of, nearest
 
@@ -34,10 +35,12 @@ VALUE = re.compile(r"[A-Za-z0-9_.+-]+")
 
 
 def family_of(method: str) -> Family:
-    """Return the named method behind an experiment's id; RgwotError if there is none of this name."""
+    """Return the method that an experiment's id names; raise RgwotError if there is no such method."""
     base = split_id(method)[0]
     if base not in FAMILIES:
-        raise RgwotError(f"method {method!r}: unknown base {base!r}; {moved(base) or nearest(base, FAMILIES)}")
+        of_loss = f"a loss is a setting of a method: rgwot@loss.alignment={base}" if base in LOSSES else ""
+        hint = moved(base) or of_loss or nearest(base, FAMILIES)
+        raise RgwotError(f"method {method!r}: unknown base {base!r}; {hint}")
     return FAMILIES[base]
 
 
@@ -62,7 +65,7 @@ def split_id(text: str) -> tuple[str, dict[str, str]]:
 
 
 def decoder_of(decoder: str) -> type[Decoder]:
-    """Return the class of the decoder behind an id; RgwotError if there is none of this name."""
+    """Return the class of the decoder that an id names; raise RgwotError if there is no such decoder."""
     base = split_id(decoder)[0]
     if base not in DECODERS:
         raise RgwotError(f"decoder {decoder!r}: unknown base {base!r}; {nearest(base, DECODERS)}")
@@ -191,6 +194,8 @@ class Experiments:
             raise RgwotError(
                 f"decoder {text!r}: {kind.NAME} does not learn from annotated videos; expected {meant_text!r}"
             )
+        if not (kind.TRIVIAL or kind.RESTORE) and any(part.data.split != "all" for part in self._embeddings(method)):
+            raise RgwotError(f"decoder {text!r}: cannot label held-out videos; expected data.split=all, or a RESTORE")
         keys = _keys(text, kind)
         plain = self._models(kind, text, family.sets, kind.SETS)
         meant = self._models(kind, f"experiment {text!r}", family.sets, kind.SETS, keys)
@@ -203,6 +208,10 @@ class Experiments:
 
     def _model(self, kind: type[Settings], where: str, change: Blocks, *dotted: Mapping[str, object]) -> Settings:
         return kind.of(merged(self.config.blocks, change, *map(nested, dotted)), where)
+
+    def _embeddings(self, method: str) -> list[Embedding]:
+        family = family_of(method)
+        return self._models(family.embedding, method, family.sets, _keys(method, family.embedding))
 
     def _embedding(self, method: str, dataset: str) -> Embedding:
         """Return the embedding of a method on a dataset."""

@@ -82,7 +82,7 @@ def extend(extension: Extension, source: str = "extension") -> None:
     ------
     RgwotError
         For anything but an `Extension` and its models, a name that the library or another extension has, or that is not
-        allowed in an id, and for a new key in a block of the library.
+        allowed in an id, a setting without a default, and for a new key in a block of the library.
     """
     if not isinstance(extension, Extension):
         raise RgwotError(f"{source}: found {type(extension).__name__}, expected a rgwot.config.extensions.Extension")
@@ -119,6 +119,8 @@ def _check(model: Any, kind: type[Model], source: str) -> None:
             f"{source}: found {model!r}, expected a class that extends {kind.__module__}.{kind.__name__}; see "
             "docs/architecture.md"
         )
+    if required := [field.alias or name for name, field in model.model_fields.items() if field.is_required()]:
+        raise RgwotError(f"{source}: {model.NAME}: {required[0]}: found no default, expected one")
     for key, block in model.places().items():
         if key not in _BLOCKS.get(block, {key}):
             raise RgwotError(

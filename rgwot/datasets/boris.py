@@ -21,7 +21,7 @@ from rgwot.runtime.csv_files import text_of
 
 #: What an export adds to the name of a BORIS behaviour with point events, because a behaviour has one kind of events.
 POINT = " (mark)"
-#: Begins the behaviours of BORIS that tell how a video deviates; they are no labels.
+#: Beginning of the BORIS behaviours that say how a video deviates; these are not labels.
 DEVIATION = "deviation: "
 START, STOP = "Start (s)", "Stop (s)"
 #: A column in the header of a table of many observations.

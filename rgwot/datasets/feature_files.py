@@ -82,8 +82,8 @@ def open_points(path: Path, form: Literal["image", "body"]) -> ArraySource:
 def _without_zeros(body: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a body (T, P, D) with NaN at 0,0, where several programs put points that were not found.
 
-    A point that is always there is the origin of the others, and one whose other positions lie within a few of its
-    usual steps may have moved there.
+    A point keeps its zeros if it is always at 0,0 (the origin of the others), or if it also comes within a few of its
+    usual steps of 0,0, since it may then have moved there.
     """
     body = body.copy()
     for point in range(body.shape[1]):
@@ -113,7 +113,7 @@ def interpolated(path: Path, body: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def relative(body: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return positions (T, P, D) relative to the body: in every frame with mean 0 and mean squared distance 1 from it.
+    """Return positions (T, P, D) relative to the body: in every frame their mean is 0 and their mean squared norm is 1.
 
     This removes the body's position and size, but keeps its orientation. If all points coincide, they become 0.
     """
@@ -180,7 +180,7 @@ def _from_csv(path: Path) -> tuple[Bodies, list[str]]:
         if match is not None:
             points.setdefault(match["point"], {})[match["what"].lower()] = at
     axes = [axis for axis in "xyz" if any(axis in point for point in points.values())]
-    # SLEAP also writes scores of whole animals; these have no coordinates and are no points.
+    # SLEAP also writes scores of whole animals; these have no coordinates and are not points.
     points = {name: point for name, point in points.items() if set(axes) & point.keys()}
     if not axes:
         return [], []

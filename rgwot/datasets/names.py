@@ -54,7 +54,7 @@ NOT_READ = {
 }  # fmt: skip
 #: Many files with these suffixes do not belong to a study, so only those named like a recording are reported.
 COMMON = frozenset({".json", ".jsonl", ".xml", ".txt"})
-#: Files beside recordings that are no part of a study: pictures, sounds, files of programs, documents and code.
+#: Files beside recordings that are not part of a study: pictures, sounds, files of programs, documents and code.
 _BESIDE = frozenset({
     ".pdf", ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".heic", ".svg", ".wav", ".mp3", ".m4a", ".aac", ".flac",
     ".wma", ".opus", ".aif", ".aiff", ".thm", ".lrv", ".lrf", ".psfx", ".pfsx", ".etf", ".ecv", ".xmp", ".aae", ".gpx",

@@ -210,7 +210,7 @@ def decode_text(path: Path, data: bytes) -> str:
 def read_text(path: Path) -> str:
     """Read a text in UTF-8 or another encoding of `encoding_of`; line ends (LF, CRLF or CR) become LF.
 
-    Raises DataFault if the file cannot be read, is far too large, or is no text.
+    Raises DataFault if the file cannot be read, is far too large, or is not text.
     """
     return decode_text(path, read_bytes(path)).replace("\r\n", "\n").replace("\r", "\n")
 

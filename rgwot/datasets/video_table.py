@@ -61,7 +61,7 @@ def groups_in(
 ) -> tuple[dict[str, str], list[str]]:
     """Return the group of videos, as a column of a table says, and the names in the table that are not videos.
 
-    Arguments and errors are as in `read_groups`, but one group, or none, is no error here.
+    Arguments and errors are as in `read_groups`, but one group, or none, is not an error here.
     """
     if column not in table:
         raise RgwotError(f"{path}: no column {column!r}; {nearest(column, columns_of(table))}")

@@ -130,7 +130,7 @@ def moved(name: str) -> str:
 
 
 def loss_of(blocks: Blocks) -> type[Loss]:
-    """Return the alignment loss that ``loss.alignment`` names; RgwotError if there is none of this name."""
+    """Return the alignment loss that ``loss.alignment`` names; raise RgwotError if there is no such loss."""
     name = blocks.get("loss", {}).get("alignment", GromovWasserstein.NAME)
     if not isinstance(name, str) or name not in LOSSES:
         raise RgwotError(f"loss.alignment: not known; {moved(str(name)) or nearest(str(name), LOSSES)}, found {name!r}")

@@ -28,13 +28,13 @@ DEVIATION_HEADINGS = ("Video", "Key step", "Deviation", "Time", "Sureness", "Sur
 _KINDS = {
     "missing": "left out", "added": "added", "repeated": "again", "too_early": "too early", "too_late": "too late",
 }  # fmt: skip
-#: At most this many videos are named that do a key step once.
+#: If videos do a key step only once, at most this many of them are named.
 MOST_NAMED = 5
 #: Marks deviations from the procedure that a user expects.
 OWN = "against your procedure"
 #: A need with less confidence, or that a video contradicts, is written with a question mark (`questioned`).
 LIKELY = 0.75
-#: At most this many of these needs are told in the sentence on what to doubt.
+#: At most this many of these needs are listed in the sentence on what to doubt.
 MOST_DOUBTED = 3
 #: A deviation is sure if its sureness is at least `SURE`, doubtful below `PERHAPS`, and written with "perhaps" between.
 SURE, PERHAPS = 0.7, 0.25
@@ -88,7 +88,7 @@ def questioned(need: Edge) -> bool:
     return need.agree < need.both or need.confidence < LIKELY
 
 
-#: A missing key step that was due within so many seconds was due about their middle.
+#: If a missing key step was due within an interval of at most this many seconds, only its middle is given.
 SHORT_S = 5.0
 #: Stands for segments that do not count as an occurrence of a key step.
 UNCOUNTED = -1
@@ -111,7 +111,7 @@ class _StepFacts:
     needs
         The edges that lead to it from other key steps.
     either_order, unordered
-        The key steps that people do before or after it, and those of which no order is known.
+        The key steps that people do before or after it, and those whose order with it is not known.
     """
 
     key_step: int
@@ -151,10 +151,10 @@ class _StepFacts:
 def step_facts(
     procedure: Procedure, recordings: Sequence[Recording] = (), every: Sequence[Recording] | None = None
 ) -> list[_StepFacts]:
-    """Return the facts of a procedure: a row per key step in the consensus order, and rows of the remaining time.
+    """Return the facts of a procedure: a row per key step in the consensus order, and rows for the remaining time.
 
-    ``recordings`` are the occurrences in the videos, which tell the shares of time, and ``every`` all their segments,
-    if some do not count. Of the needs, those that are known are told.
+    ``recordings`` are the occurrences in the videos, which give the shares of time, and ``every`` all their segments,
+    if some do not count. Only the needs that are known are listed.
     """
     procedure = told(procedure)
     nodes = {node.key_step: node for node in procedure.nodes}
@@ -228,7 +228,7 @@ def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None)
             return f"No fixed order was found: {join_words(titles)} may come in any order."
         few = procedure.n_videos < FEWEST
         why = f"; it takes {FEWEST} videos that show both key steps" if few else "; the videos show none often enough"
-        return f"No order is known{why}. The order nearest to the videos is {', '.join(titles)}."
+        return f"No order is known{why}. The order that best fits the videos is {', '.join(titles)}."
     how = {1: "", 2: " in either order"}
     texts = [
         join_words(titles)
@@ -241,7 +241,7 @@ def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None)
 def again_sentences(
     procedure: Procedure, recordings: Sequence[Recording], names: Mapping[int, str] | None = None
 ) -> list[str]:
-    """Return a sentence for each key step that at least half of the videos do again: after what, and who does it once.
+    """Return a sentence for each key step that at least half of the videos repeat: after what, and who does it once.
 
     >>> from rgwot.procedure import Event, Recording, learn
     >>> orders = {"a": [1, 2, 1], "b": [1, 2, 1], "c": [1, 2]}
@@ -290,7 +290,7 @@ def doubt_sentence(
     mark (`questioned`), a warning if no video differs from another, and further ``clauses``.
     """
     procedure = told(procedure)
-    # The list has a colon, so its parts have dashes.
+    # The sentence begins with a colon, so colons in its parts become dashes.
     doubts = [note.replace(": ", " \N{EN DASH} ") for note in procedure.notes]
     needs = [edge for edge in procedure.edges if edge.before != START and edge.after != END]
     weak = sorted(filter(questioned, needs), key=lambda need: (need.confidence, need.agree / max(need.both, 1)))
@@ -306,7 +306,7 @@ def doubt_sentence(
 
 
 def _weak_needs(weak: Sequence[Edge], more: int, names: Mapping[int, str]) -> str:
-    """Return a clause on how few videos show some needs; ``more`` is the number of further ones."""
+    """Return a clause on how few videos show some needs; ``more`` is the number of further needs."""
 
     def title(step: int | str) -> str:
         return names.get(int(step), f"step {step}")
@@ -322,7 +322,7 @@ def _weak_needs(weak: Sequence[Edge], more: int, names: Mapping[int, str]) -> st
 class DeviationFacts:
     """A row of the table of deviations.
 
-    ``kind`` says what differs, ``also`` with which other numbers of key steps, if that is known. ``sureness`` is
+    ``kind`` says what differs, ``also`` for which other numbers of key steps this holds, if known. ``sureness`` is
     "sure", "perhaps" or "doubtful". ``any_time`` says that a missing key step was due at any time of the video.
     """
 
@@ -339,7 +339,7 @@ class DeviationFacts:
 
     @property
     def time(self) -> str:
-        """When the deviation occurs, or when a missing key step was due: the middle of a short time, or all of it."""
+        """When the deviation occurs, or a missing key step was due: the middle of a short interval, or its ends."""
         one = self.deviation
         if one.kind != "missing":
             return moment(one.start_s)
@@ -364,7 +364,7 @@ def deviation_facts(
     ``recordings`` hold all segments of the videos, and those that count. If a key step has a segment in either, orders
     may list it, so it is missing only perhaps. Otherwise, if it is due at the start or the end of a video, it
     may have been done outside the recording. Without a sureness, what ``annotated`` videos show is sure, and the rest
-    is told with "perhaps".
+    is written with "perhaps".
     """
     length = {recording.video: recording.duration_s for recording in recordings}
     seen = {(recording.video, event.key_step) for recording in recordings for event in recording.events}

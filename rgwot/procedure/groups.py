@@ -58,10 +58,10 @@ def measured(recordings: Sequence[Recording], deviations: Sequence[Deviation]) -
     Returns
     -------
     values : pandas.DataFrame
-        A row per video, a column per pair of key step and measure. Share, number and deviations are 0
+        A row per video, a column per pair of key step and measure. The measures share, number and deviations are 0
         in a video without the key step, the others NaN.
     successors : dict
-        For each key step the key step that most often comes next in these videos, 0 for the end of the video.
+        For each key step, the one that most often comes next in these videos, 0 for the end of the video.
 
     Examples
     --------
@@ -119,17 +119,17 @@ def compare_groups(
     permutations, seed
         Number of permutations of the labels, and the seed from which they are drawn.
     subjects
-        The person in each video, if known; a video without one stands for itself. Several videos of a person are no
-        independent evidence, so a person is permuted whole: the unit is the person, whose values are the means over
-        the videos that have a value.
+        The person in each video, if known; a video without a person stands for itself. Several videos of a person are
+        not independent evidence, so persons are permuted with all of their videos: the unit is the person, whose values
+        are the means over the videos that have a value.
 
     Returns
     -------
     pandas.DataFrame
         `TEST_COLUMNS`, then `OF_GROUP` for every group. Each key step and measure has a row for all groups
         (Kruskal-Wallis, ``group_a`` and ``group_b`` empty) and, if there are more than two groups, one per pair (Dunn).
-        ``successor`` is filled for transitions, as in `measured`. ``p`` stands only with its correction: both are NaN
-        where no permutation could have given a star, as where all have the same value. ``unit`` is ``video`` or
+        ``successor`` is filled for transitions, as in `measured`. ``p`` and ``p_adjusted`` are NaN
+        where no permutation could have given a star, such as where all have the same value. ``unit`` is ``video`` or
         ``subject``; ``n`` counts the units that have a value; ``low`` and ``high`` are a 68 % bootstrap interval of
         the mean.
 
@@ -195,7 +195,7 @@ def compare_groups(
 def _by_subject(
     values: pd.DataFrame, labels: Sequence[str], subjects: Mapping[str, str]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the mean values of every person, and their groups; a video without a person is one."""
+    """Return the mean values and the group of every person; a video without a person counts as one."""
     person = pd.Series([subjects.get(str(video)) or str(video) for video in values.index], index=values.index)
     groups = pd.Series(list(labels), index=values.index).groupby(person, sort=False)
     if (several := groups.nunique()).max() > 1:
@@ -235,7 +235,7 @@ def _checked(groups: Mapping[str, Any], videos: Collection[str]) -> dict[str, st
         )
     texts = {video: "" if pd.isna(group) else plain_name(str(group)) for video, group in group_of.items()}
     for alike in look_alike(texts.values()):
-        _LOG.warning("groups %s count as different; write one group in one way", ", ".join(map(repr, alike)))
+        _LOG.warning("groups %s count as different; spell each group alike", ", ".join(map(repr, alike)))
     return {video: group for video, group in texts.items() if group}
 
 

@@ -73,7 +73,7 @@ def score_procedure(
         [list(dict.fromkeys(event.key_step for event in recording.events)) for recording in annotated],
     )
     of_true = deviations(true, annotated, known=False)
-    # A found key step k without a partner becomes -k, which is no annotated key step.
+    # A found key step k without a partner becomes -k, which is not the number of an annotated key step.
     of_found = [
         replace(deviation, key_step=step_of.get(deviation.key_step, -deviation.key_step)) for deviation in deviating
     ]

@@ -23,7 +23,7 @@ class _NamedResult(NamedTuple):
     """Segments, names of key steps, procedure and deviations of a result; None and none if they are not known.
 
     If the study expects a procedure, the deviations from it are among the others, and ``own`` are sentences on what
-    cannot be told video by video.
+    cannot be said of single videos.
     """
 
     segments: pd.DataFrame
@@ -43,7 +43,7 @@ def named(
     """Return a result with the names of its key steps.
 
     If key steps have the same name, or one is called ``-``, the procedure and its deviations are learned anew. If a
-    procedure is ``expected``, deviations from it are told beside those from what most videos do; their sureness, if
+    procedure is ``expected``, deviations from it are listed beside those from what most videos do; their sureness, if
     it is known, is that in ``found``.
     """
     merged = as_named(segments, names)

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-# Characters without a picture; joiners between letters of scripts that need them are kept.
+# Invisible characters; joiners between letters of scripts that need them are kept.
 _INVISIBLE = re.compile("[\u034f\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0f]")
 _JOINERS = re.compile("(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])")
 
@@ -36,7 +36,7 @@ def plain_name(name: str) -> str:
     return " ".join(pairing_key(name).split())
 
 
-# Cyrillic and Greek letters with the picture of a Latin one, and other forms of quotes and dashes.
+# Cyrillic and Greek letters that look like Latin ones, and other forms of quotes and dashes.
 _PICTURES = str.maketrans(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0406"
     "\u03bf\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u0131",

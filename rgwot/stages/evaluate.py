@@ -35,7 +35,7 @@ def evaluate(
     manifest, annotations = read_manifest(Path(manifest_csv)), read_annotations(Path(annotations_csv))
     if n_key_steps is None and len(annotations):
         n_key_steps = int(annotations["key_step"].max())
-    # Marks are no truth, and videos with marks are not scored.
+    # Marks are not ground truth, so videos with marks are not scored.
     unscored = manifest.loc[manifest["status"] == "unscored", "video"]
     annotations = annotations[~annotations["video"].isin(unscored)]
     segments, diagnostics = read_segments(Path(segments_csv)), read_diagnostics(diagnostics_json)

@@ -134,7 +134,7 @@ def scored_videos(task: Task) -> list[str]:
     """Return the annotated videos that can be scored: those without marks and not labelled in part.
 
     Only a layout with the option ``silence`` has others; its annotations are read. A faulty one counts, too, because
-    the stages tell its fault.
+    the stages report its fault.
     """
     chosen, entries = annotated_videos(task), videos(task)
     if "silence" not in layout_module(task.entry.layout).OPTIONS:

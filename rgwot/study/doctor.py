@@ -83,7 +83,7 @@ _JOIN = (
 
 
 def check_video(path: Path, settings: FeatureSettings, frames_fps: Fraction | None, quick: bool) -> VideoFacts:
-    """Examine a video file, only its directory entry if ``quick``; tell what is wrong with its frames.
+    """Examine a video file, or only its directory entry if ``quick``; return its facts, and faults of its frames.
 
     The video is read by the settings of extraction, for at most `SAMPLING_TIMEOUT_S`; ``frames_fps`` is the rate of
     stored frames if the file has none.
@@ -195,7 +195,7 @@ def check_features(
             check_first_row(path, vectors[0])
             values = values_of(np.concatenate(vectors))
             if settings.keypoints is not None:
-                # A point may move evenly; it is no clock.
+                # A point may move evenly, so it is not taken for a clock.
                 values = values._replace(clocks=())
             if array.holes:
                 # Told already.
@@ -341,7 +341,7 @@ def _examined(quick: bool, item: tuple[Task, VideoEntry]) -> VideoReport:
         with examining(faults, root, name, "release", video.annotation):
             annotation = read_annotation(layout_module(entry.layout), root, video, task.facts, clock, options)
     if faulty := any(fault.severity == "error" for fault in faults):
-        # Rows that cannot be read are no lack of rows.
+        # If rows cannot be read, do not also report that there are none.
         faults = [fault for fault in faults if fault.rule != "no_rows"]
     return VideoReport(
         name, video, usable, facts, annotation, faulty, (*findings, *faults), feature_facts, values, options.silence
@@ -511,7 +511,7 @@ def _of_groups(task: Task, videos: Sequence[str]) -> list[Finding]:
             tell("groups", path, line)
         sizes = Counter(of_video.values())
         for alike in look_alike(sizes):
-            tell("groups", path, f"groups {', '.join(map(repr, alike))} count as different; write one group in one way")
+            tell("groups", path, f"groups {', '.join(map(repr, alike))} count as different; spell each group alike")
         named = ", ".join(f"{name} {size}" for name, size in sorted(sizes.items())) or "none"
         line = f"groups by {column}: {named}; {len(videos) - len(of_video)} of {len(videos)} videos have no group"
         findings.append(Finding("note" if len(sizes) > 1 else "error", "groups", line, task.name))

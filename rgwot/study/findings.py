@@ -60,8 +60,8 @@ def of_complaint(complaint: Complaint, root: Path, task: str | None) -> Finding:
 def of_error(error: RgwotError | OSError, root: Path, file: str | None, rule: str, task: str | None) -> Finding:
     """Return an error as a finding.
 
-    ``file`` (below ``root``) and ``rule`` apply unless the error has others. If its message begins with a file, this
-    is taken.
+    ``file`` (below ``root``) and ``rule`` apply unless the error has others. A file at the beginning of its message
+    is used.
     """
     if isinstance(error, DataFault):
         return of_complaint(error.complaint, root, task)
@@ -76,7 +76,7 @@ def of_error(error: RgwotError | OSError, root: Path, file: str | None, rule: st
 
 @contextmanager
 def examining(findings: list[Finding], root: Path, task: str | None, rule: str, file: str | None) -> Iterator[None]:
-    """Let functions of the stages run; add what they complain of, and the error that ends them (`of_error`)."""
+    """Run functions of the stages; add their complaints and the error that ends them (`of_error`) to ``findings``."""
     with collecting() as complaints:
         try:
             yield

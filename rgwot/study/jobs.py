@@ -137,7 +137,7 @@ def long_trainings(study: Study, trainings: Sequence[tuple[str, str]]) -> str:
 
 
 def feature_settings(task: Task) -> dict[str, object]:
-    """Return the settings that make features of a dataset outdated if they change: of their import or extraction."""
+    """Return the import or extraction settings whose change makes the features of a dataset outdated."""
     rate, form = task.entry.frames_fps, import_form(task.entry)
     # The rate of stored frames is None if the files state it.
     frames_fps = None if rate in (None, "file") else str(rate)
@@ -149,7 +149,7 @@ def feature_settings(task: Task) -> dict[str, object]:
 
 
 def check_features_of_others(task: Task, part: str) -> None:
-    """Check features in ``results`` that Snakemake has not made in this folder, as those that two studies share.
+    """Check features in ``results`` that Snakemake has not made in this folder, such as those that two studies share.
 
     Snakemake compares files and settings only with those of its own runs.
 
@@ -203,7 +203,7 @@ def subjects(task: Task, data: SplitSettings) -> dict[str, str]:
 
 
 def reads_annotations(decoder: str) -> bool:
-    """Return whether a decoder reads the annotated segments; an unknown one, which is told elsewhere, does not."""
+    """Return whether a decoder reads the annotated segments; an unknown one, which is reported elsewhere, does not."""
     return split_id(decoder)[0] == ANNOTATED
 
 
@@ -214,7 +214,7 @@ def learns_from_labels(decoder: str) -> bool:
 
 @cache
 def teachers(task: Task, run: Run) -> int:
-    """Return the number of annotated videos that a result learns from; RgwotError if a decoder lacks some."""
+    """Return the number of annotated videos that a result learns from; raise RgwotError if there are too few."""
     labelled = task.study.experiments.decoding(run.method, run.decoder, task.dataset)
     if not isinstance(labelled, Labelled):
         return 0
@@ -223,7 +223,7 @@ def teachers(task: Task, run: Run) -> int:
 
 
 def teaching(task: Task, run: Run) -> list[str]:
-    """Return the annotations that a decoding learns from, if any; RgwotError as from `teachers`."""
+    """Return the annotations that a decoding learns from, if any; raise RgwotError as `teachers` does."""
     return [annotations_of(task)] if teachers(task, run) else []
 
 
@@ -268,7 +268,7 @@ def weights_file(study: Study, dataset: str) -> list[str]:
     """
     features = study.experiments.common(FeatureSettings, dataset)
     backbone = extractor(features.backbone)
-    # Raises an error if the package of the weights is missing, which would fail every video.
+    # Raises an error now if the package with the weights is missing; otherwise every video would fail.
     backbone.packaged(features.weights)
     if not backbone.is_file(features.weights):
         return []

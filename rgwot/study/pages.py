@@ -70,7 +70,7 @@ def _runs_of(task: Task, key: str, methods: Sequence[str], seeds: Sequence[int])
 
 
 def _leaves_something_to_learn(task: Task) -> bool:
-    """Return whether annotated videos can teach: others that are not annotated, or themselves if labelled in part."""
+    """Return whether there is something to learn: videos that are not annotated, or that are labelled only in part."""
     chosen = annotated_videos(task)
     if len(chosen) < len(videos(task)):
         return bool(chosen)
@@ -174,7 +174,7 @@ def key_step_tables(study: Study) -> list[str]:
 def trainings_to_come(study: Study, words: Iterable[str] = ()) -> list[tuple[str, str]]:
     """Return method and dataset of each training that has no model yet.
 
-    If ``words`` have paths of results by trained methods, these are meant, otherwise the pages of ``page.datasets``.
+    They are those of the results by trained methods among ``words``, if any, or else of the pages of ``page.datasets``.
     """
     trained = method_pattern(lambda family: family.trained)
     pattern = re.compile(rf"{paths.RESULTS}/.+/({trained})/(?:[^/]+/)?([^/]+)/([^/]+)/seed([0-9]+)(?:[./]|$)")
@@ -182,7 +182,7 @@ def trainings_to_come(study: Study, words: Iterable[str] = ()) -> list[tuple[str
         (Task(study, dataset, task), Run(method, "", int(seed)))
         for method, dataset, task, seed in (match.groups() for match in map(pattern.match, words) if match)
     ]
-    # A run of other results tells nothing of what is wrong with the pages.
+    # Errors of the pages are not reported here, because the run may be of other results.
     with suppress(RgwotError, OSError):
         runs = runs or [(task, run) for task in page_tasks(study) for run in _page_runs(task, study.config.seeds)]
     models = {task.tree.at(paths.MODEL, run): (run.method, task.dataset) for task, run in runs}
@@ -190,7 +190,7 @@ def trainings_to_come(study: Study, words: Iterable[str] = ()) -> list[tuple[str
 
 
 def notes(study: Study, words: Iterable[str] = ()) -> list[str]:
-    """Return what to tell before the first job: settings that methods replace, and hours of `trainings_to_come`."""
+    """Return lines to print before the first job: settings that methods replace, and hours of `trainings_to_come`."""
     trainings = long_trainings(study, trainings_to_come(study, words))
     return [*replaced(study, [Path("config.yaml")]), *([trainings] if trainings else [])]
 

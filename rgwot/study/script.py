@@ -59,7 +59,7 @@ class Stage:
         """The method."""
         from rgwot.config.experiments import family_of
 
-        settings = self.settings  # with the extensions, which may add the method
+        settings = self.settings  # first, because this also loads extensions, which may add the method
         return family_of(self.snakemake.wildcards.method).embedding.of(settings)
 
     @cached_property
@@ -67,7 +67,7 @@ class Stage:
         """The decoder."""
         from rgwot.config.experiments import decoder_of
 
-        settings = self.settings  # with the extensions, which may add the decoder
+        settings = self.settings  # first, because this also loads extensions, which may add the decoder
         return decoder_of(self.snakemake.wildcards.decoder).of(settings)
 
     @property
@@ -111,7 +111,7 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
     same line; errors of the system are tried again.
     """
     atexit.register(_leave)
-    # The progress of a job is also told where its run shows it.
+    # The progress of a job is also reported to the run, which shows it.
     note = Notes()
     listeners.append(note)
     # Snakemake removes the log before each attempt.

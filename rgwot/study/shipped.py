@@ -27,7 +27,7 @@ TABLES_FOLDER = ROOT / "workflow" / "tables"
 PROFILE = ROOT / "profiles" / "default"
 #: The templates of a new study.
 STARTER = ROOT / "workflow" / "start"
-#: Targets that are no files.
+#: Targets that are not files.
 TARGETS = ("all", "demo", "first", "paper")
 #: The files of a new study, and their templates.
 STUDY_FILES = {"config.yaml": "config.yaml", "Snakefile": "Snakefile", ".gitignore": "gitignore"}

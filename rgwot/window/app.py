@@ -172,7 +172,7 @@ def application(session: Session) -> Starlette:
 
 
 def _read(answer: Callable[[Request], object]) -> Callable[[Request], Awaitable[Response]]:
-    """Return the endpoint of a question."""
+    """Return the endpoint of a request that changes nothing."""
 
     async def endpoint(request: Request) -> Response:
         return await run_in_threadpool(_answered, lambda: answer(request))
@@ -181,7 +181,7 @@ def _read(answer: Callable[[Request], object]) -> Callable[[Request], Awaitable[
 
 
 def _change(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
-    """Return the endpoint of a change, which comes as JSON with keys and values."""
+    """Return the endpoint of a request for a change, sent as JSON with keys and values."""
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -218,7 +218,7 @@ def _text(content: Mapping[str, Any], key: str) -> str:
 
 
 def _number(K: object) -> int:
-    """Return a number of key steps; RgwotError for anything else."""
+    """Return a number of key steps; raise RgwotError for anything else."""
     if not isinstance(K, int) or isinstance(K, bool) or not 2 <= K <= MOST_STEPS:
         raise RgwotError(f"K: found {K!r}, expected a whole number from 2 to {MOST_STEPS}")
     return K

@@ -61,7 +61,7 @@ def begin(proposal: Proposal, name: str, task: str) -> Path:
     Raises
     ------
     RgwotError
-        For a name that is no name of a folder, and as from `rgwot.study.shipped.start_study`.
+        For a name that a folder cannot have, and in the same cases as `rgwot.study.shipped.start_study`.
     """
     study = proposal.videos.with_name(_folder_name("the study", name))
     if not proposal.flat:

@@ -41,7 +41,7 @@ def channels(dataset: str, task: str, video: str, chosen: Sequence[int] = ()) ->
     Raises
     ------
     RgwotError
-        If there are no features yet, they are maps and not vectors, or a number is no channel.
+        If there are no features yet, they are maps and not vectors, or a number is not that of a channel.
     """
     path = paths.at(paths.FEATURES, Path(RESULTS), dataset=dataset, task=task, video=video)
     store = open_store(path)

@@ -113,7 +113,7 @@ class Learner:
         return run if run is not None and self.tree.at(paths.EMBEDDINGS, run).is_dir() else None
 
     def plain_run(self, study: Study) -> Run:
-        """Return the first result of the page that needs no labels; RgwotError if there is none yet."""
+        """Return the first result of the page that needs no labels; raise RgwotError if there is none yet."""
         for run in page_runs(Task(study, self.dataset, self.task)):
             kind = decoder_of(run.decoder)
             if not kind.LABELS and not kind.TRIVIAL and self.tree.at(paths.EMBEDDINGS, run).is_dir():

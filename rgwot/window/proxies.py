@@ -36,7 +36,7 @@ class Proxies:
         self._faults: dict[str, str] = {}
 
     def playable(self, video: Path) -> Playable:
-        """Return what browsers play of a video; a proxy is begun if it is needed and not there."""
+        """Return the file that browsers can play for a video; start to make a proxy if one is needed and missing."""
         facts = video.stat()
         key = hashlib.sha256(f"{video.resolve()} {facts.st_size} {facts.st_mtime_ns}".encode()).hexdigest()[:24]
         proxy = _FOLDER / f"{key}.mp4"

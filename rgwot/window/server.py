@@ -100,7 +100,7 @@ def _browse(address: str, server: uvicorn.Server) -> None:
 
 
 def _listen(host: str, port: int | None) -> socket.socket:
-    """Return a socket that listens; RgwotError if the port is taken or the host is not one of this machine."""
+    """Return a listening socket; raise RgwotError if the port is taken or the host is not one of this machine."""
     ports = PORTS if port is None else [port]
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for number in ports:

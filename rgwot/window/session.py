@@ -130,7 +130,7 @@ class Session:
         try:
             listed, problem = self._tasks(), ""
         except (RgwotError, OSError) as error:
-            # A run rewrites files; what is still missing after it is told then.
+            # A run rewrites files; what is still missing when it has ended is reported then.
             listed, problem = [], "" if self.runs.at_work() else one_line(error)
         return {
             "folder": str(Path.cwd()),

@@ -143,7 +143,7 @@ def save_another_seed() -> None:
 
 
 def _save(text: str, content: Mapping[str, Any], line: str) -> None:
-    """Write the changed text of a configuration, unless its content is another than expected."""
+    """Write the changed text of a configuration, unless its content is not as expected."""
     if yaml.safe_load(text) != content:
         raise RgwotError(f"{CONFIG}: cannot be changed by the window; write {line} into it")
     load_config({**read_files([DEFAULTS]), **content}, str(CONFIG))

@@ -41,7 +41,7 @@ def plays(video: Path) -> bool:
     if video.suffix.lower() not in _SUFFIXES:
         return False
     with pixels.opened(str(video)) as container:
-        # A browser may show another track than the one from which features are read.
+        # A browser may show a different track from the one that the features come from.
         if len(pixels.picture_tracks(container)) > 1:
             return False
         stream = pixels.picture_track(container)

@@ -12,7 +12,7 @@ from rgwot.keysteps.interface import Frames
 
 
 def blocks(T: int, K: int, noise: float = 0.1, seed: int = 0) -> tuple[Frames, np.ndarray]:
-    """Samples around K directions at right angles, of very different lengths."""
+    """Return samples around K orthogonal directions, with very different norms, and the true clusters."""
     rng = np.random.default_rng(seed)
     truth = np.repeat(np.arange(K), T // K)
     x = np.eye(K + 3)[truth] + noise * rng.normal(size=(len(truth), K + 3))
@@ -31,7 +31,7 @@ def test_the_same_clusters_as_scikit_learn(seed: int) -> None:
     theirs = SpectralClustering(5, affinity="precomputed", random_state=0).fit_predict(np.exp(x @ x.T / 0.5))
     decoded = decode_by("spectral", frames, 5, {}, np.random.default_rng(seed))
     assert adjusted_rand_score(theirs, decoded.labels) == 1
-    assert 0.5 < adjusted_rand_score(truth, decoded.labels) < 1  # an easy case would agree by itself
+    assert 0.5 < adjusted_rand_score(truth, decoded.labels) < 1  # in an easy case, any two methods would agree
 
 
 def test_eigenvectors_of_the_random_walk_and_their_values() -> None:

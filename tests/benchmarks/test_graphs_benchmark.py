@@ -43,7 +43,7 @@ def test_the_data():
     assert len(NAMES) == 12
     sizes = {source: sum(len(recipe.sources[source]) for recipe in graphs.recipes().values()) for source in SOURCES}
     assert sizes == {"published": 104, "error_free": 85, "all": 199}
-    # Recipe 12 by hand: 125 first, then 122, 119, 120, four in either order, 121 last.
+    # Recipe 12, read by hand: 125 first, then 122, 119 and 120, then four steps in any order, and 121 last.
     needs = needs_of(graphs.recipes()[12].graph)
     assert (125, 121) in needs
     assert not {(123, 124), (124, 123), (126, 127), (127, 126)} & needs
@@ -57,7 +57,7 @@ def test_the_robust_learner_is_level_with_the_best_of_the_others_and_ahead_where
 
 
 def test_the_published_equation_gives_what_it_is_known_to_give(scores):
-    # Intersection to the tenth of a point; the likelihood and precedence hang on how ties are broken.
+    # Intersection agrees to a tenth of a point; the likelihood and precedence depend on how ties are broken.
     assert scores["published", "intersection"] == pytest.approx(0.890, abs=5e-4)
     assert scores["error_free", "intersection"] == pytest.approx(0.838, abs=5e-4)
     assert scores["published", "likelihood"] == pytest.approx(0.875, abs=0.02)
@@ -106,7 +106,7 @@ def test_the_record_and_the_page_are_of_this_revision(scores):
     record = pd.read_csv(RECORD)
     kept = record[record["metric"] == "f1"].set_index(["source", "recipe", "learner"])["value"]
     for (source, learner), value in scores.items():
-        # Training may end an epoch apart on another machine.
+        # On another machine, training may end an epoch earlier or later.
         near = 0.02 if learner == "likelihood" else 1e-3
         assert kept[source].xs(learner, level="learner").mean() == pytest.approx(value, abs=near)
     page = PAGE.read_text(encoding="utf-8")

@@ -77,7 +77,7 @@ def test_layout_on_disk(store: FeatureStore) -> None:
 def test_a_changed_or_missing_chunk_is_refused(tmp_path: Path, maps: np.ndarray, codec: Codec, how: str) -> None:
     writer = StoreWriter(tmp_path / "a.zarr", np.arange(70) / 2, 2, codec)
     for number in range(2):
-        # All zeros are a file, too.
+        # A chunk of zeros is stored as a file, too.
         writer.write(number, 0 * maps[number * CHUNK : min((number + 1) * CHUNK, 70)])
     writer.finish(70, ATTRIBUTES)
     path = tmp_path / "a.zarr/conv4c/c.1.0.0.0"

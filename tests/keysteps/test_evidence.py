@@ -1,4 +1,4 @@
-"""Omitted or swapped key steps are reported, although the decoder finds key steps where they usually come."""
+"""Omitted or swapped key steps are reported, although the decoder finds key steps at their usual times."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ def test_what_one_of_nine_videos_does_differently_is_found(third: list[int], n: 
 
 
 def test_segments_fall_to_the_neighbours_that_explain_them() -> None:
-    """Of four samples of 1 two look like 0 and two like 2; those of the second 2 look like nothing else."""
+    """Of four samples of 1, two look like 0 and two like 2; the last sample looks like 0, which is not next to it."""
     labels = np.array([0, 0, 1, 1, 1, 1, 2, 2, -1, 2])
     look = np.array([0, 0, 0, 0, 2, 2, 2, 2, 0, 0])
     said = np.where(look[:, None] == np.arange(3), 0.0, -9.0)
     assert without_lookalikes(labels, said, {}).tolist() == [0, 0, 1, 1, 1, 1, 2, 2, -1, 2]
     assert without_lookalikes(labels, said, {1: 8}).tolist() == [0, 0, 0, 0, 2, 2, 2, 2, -1, 2]
-    # Key step 1 is as long as usual, and nothing of it would be left.
+    # Key step 1 is as long as usual, and none of its samples would be left.
     assert without_lookalikes(labels, said, {1: 5}).tolist() == labels.tolist()
     # Nothing is known about a key step that no other video has.
     said[:, 1] = np.nan
     assert without_lookalikes(labels, said, {1: 8}).tolist() == labels.tolist()
 
 
-def test_looks_are_told_by_other_videos_alone() -> None:
+def test_appearance_is_learned_from_other_videos_alone() -> None:
     rng = np.random.default_rng(0)
     labels = np.tile(np.repeat([0, 1], 10), 3)
     x = labels[:, None] * 6.0 + rng.normal(size=(60, 4))

@@ -60,7 +60,7 @@ def test_a_mark_labels_its_sample_and_makes_its_gap_unknown() -> None:
 
 
 def test_marks_near_one_sample_get_a_sample_each() -> None:
-    # Both are nearest to the sample at 5 s, which the nearer one gets.
+    # Both marks are nearest to the sample at 5 s, and the nearer mark gets it.
     assert labels_at([(5.1, 5.1, 1), (5.4, 5.4, 2)])[0][4:8] == [-1, 1, 2, -1]
     assert labels_at([(5.1, 5.1, 1), (5.2, 5.2, 1)]) == ([-1] * 5 + [1] + [-1] * 4, [5])
     # The sample at 4 s is the segment's, although it is nearest to the mark.
@@ -120,7 +120,7 @@ def test_labels_of_a_table_of_annotations(caplog: pytest.LogCaptureFixture) -> N
 def test_one_key_step_alone_is_the_only_one_looked_for(caplog: pytest.LogCaptureFixture) -> None:
     given = given_of(task("a", "b"), annotated([("a", 2.0, 4.0, 1, "lick")]))
     assert (given.labels["a"].tolist(), dict(given.silence)) == ([0, 0, 1, 1, 0, 0, 0, 0, 0, 0], {"a": "only"})
-    assert "silence: only one key step is annotated, so time without a segment is none of it" in caplog.text
+    assert "silence: only one key step is annotated, so other time is not that step" in caplog.text
     until = given_of(task("a", "b"), annotated([("a", 2.0, 4.0, 1, "lick")], ["until"]))
     assert until.labels["a"].tolist() == [0, 0, 1, 1, -1, -1, -1, -1, -1, -1]
 

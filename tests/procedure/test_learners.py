@@ -54,12 +54,12 @@ def test_videos_at_random_are_set_aside(seed):
     assert min(weights[:14]) > 0.8
     assert max(weights[14:]) < 0.2
     assert truth <= needs(procedure)
-    # Intersection has next to nothing left of it.
+    # The learner `intersection` finds hardly any of these needs.
     assert len(truth & needs(learn(videos, learner="intersection"))) < len(truth) / 3
 
 
 def log_likelihood(relation, orders):
-    """Return that of methods 9.3, term by term."""
+    """Return the log likelihood of methods 9.3, computed term by term."""
     prior = [CLEAN] + [(1 - CLEAN) / (len(RATES) - 1)] * (len(RATES) - 1)
     total = 0.0
     for order in orders:
@@ -152,7 +152,7 @@ def test_where_half_of_the_videos_break_an_order_the_graph_is_found(seed):
 
 
 def test_confidence_of_needs_by_hand():
-    # Ten videos of three key steps in one order. Without the need 1 before 2, videos choose between two once.
+    # Ten videos have three key steps in one order. Without the need of 1 before 2, each video chooses once between two.
     counted = tally([recording(f"v{n}", 1, 2, 3) for n in range(10)])
     actual = robust(counted)
     orders = [[0, 1, 2]] * 10

@@ -25,7 +25,7 @@ def test_nodes_by_hand():
     one, two = procedure.nodes
     assert (one.key_step, one.n_videos, one.share, one.optional) == (1, 2, 2 / 3, True)
     assert (one.repeats, one.repeat_share) == (1.5, 0.5)
-    # Middle of the first occurrence over the length: 1/10 and 3/20; total times 3 and 2 s.
+    # Its place is the middle of the first occurrence as a share of the video, 1/10 and 3/20; it takes 3 and 2 s in all.
     assert one.place == pytest.approx(0.125)
     assert one.duration_s == 2.5
     assert (two.n_videos, two.share, two.optional, two.repeats) == (3, 1.0, False, 1.0)
@@ -102,7 +102,7 @@ def test_groups_and_typical_video():
         ([recording("a", 1, 2, 3), recording("b", 3, 2, 1), recording("c", 2, 3, 1)], "contradict each other"),
     ],
 )
-def test_what_the_data_does_not_support_is_said_in_a_line(videos, word):
+def test_what_the_data_does_not_support_is_reported_in_a_line(videos, word):
     procedure = learn(videos)
     assert any(pd.Series([note]).str.contains(word).item() for note in procedure.notes), procedure.notes
     assert all("\n" not in note for note in procedure.notes)
@@ -121,7 +121,7 @@ def test_videos_that_contradict_the_others_are_named(bad, said):
     assert said in procedure.notes
 
 
-def test_a_circle_is_said():
+def test_a_circle_is_reported():
     # Each pair was seen in one video only, so that no video contradicts another.
     videos = [recording("a", 1, 2), recording("b", 2, 3), recording("c", 3, 1)]
     procedure = learn(videos, learner="intersection")

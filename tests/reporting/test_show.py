@@ -15,7 +15,7 @@ from rgwot.stages.procedure import write_procedure
 
 
 def recordings(*orders: tuple[int, ...]) -> list[Recording]:
-    """Videos a, b, ... with key steps of 2 s, one every 3 s."""
+    """Return videos a, b, ... with key steps of 2 s, one every 3 s."""
     return [
         Recording(video, tuple(Event(k, 3.0 * at, 3.0 * at + 2) for at, k in enumerate(order)), 30.0)
         for video, order in zip("abcdefghij", orders, strict=False)
@@ -63,7 +63,7 @@ def test_a_folder_of_key_steps_is_read(tmp_path):
     rows = [
         (video.video, "task", event.start_s, event.end_s, event.key_step) for video in videos for event in video.events
     ]
-    # The background at the end makes each video as long as it is.
+    # Background at the end fills each video up to its duration.
     rows += [(video.video, "task", video.events[-1].end_s, video.duration_s, 0) for video in videos]
     write_csv(pd.DataFrame(rows, columns=list(SEGMENT_COLUMNS)), folder / "segments.csv")
     for where, head in ((folder, ["Found by raw/kmeans/seed0."]), (tmp_path, [])):
@@ -94,7 +94,7 @@ def test_key_steps_of_one_name_are_one_and_those_called_minus_are_none(tmp_path)
     (tmp_path / "raw").mkdir()
     (tmp_path / "kmeans").rename(tmp_path / "raw/kmeans")
     lines = procedure_lines(tmp_path / "raw/kmeans/d/t/seed0")
-    assert lines[1].endswith("The order nearest to the videos is cut, serve.")
+    assert lines[1].endswith("The order that best fits the videos is cut, serve.")
     cells = [line.split()[:6] for line in lines if line[:1].isdigit()]
     # Cut is found twice in each of the three videos.
     assert cells == [["1", "cut", "3", "of", "3", "2"], ["4", "serve", "3", "of", "3", "1"]]

@@ -56,7 +56,7 @@ def test_a_record_says_what_the_job_used(monkeypatch, tmp_path):
         Stage(job("", output=[output]), "embed").record()
         return json.loads((tmp_path / ".a.csv.provenance.json").read_text(encoding="utf-8"))["device"]
 
-    # A method without an encoder embeds on the CPU, whatever there is.
+    # A method without an encoder embeds on the CPU, whatever devices there are.
     assert recorded() == "cpu"
     device.resolve_device("auto")
     assert recorded() == "GPU 0"
@@ -70,7 +70,7 @@ def test_a_record_says_what_the_job_used(monkeypatch, tmp_path):
     ("files", "variable", "there"),
     [
         (["nvidia0", "nvidiactl"], None, True),
-        # A container that is given the fourth GPU alone.
+        # A container that has only the fourth GPU.
         (["nvidia3", "nvidiactl", "nvidia-uvm"], None, True),
         (["dxg"], None, True),
         (["nvidiactl", "nvidia-uvm", "nvidia-caps", "null"], None, False),

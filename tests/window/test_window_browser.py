@@ -26,7 +26,7 @@ page: {datasets: [mine], methods: [raw/kmeans]}
 
 @pytest.fixture
 def task(tmp_path: Path) -> Task:
-    """A task with results, no video of which is annotated."""
+    """Return a task with results, in which no video is annotated."""
     made = make_task(tmp_path / "study", annotated=False)
     made.runs = [Run("raw", "kmeans", 0)]
     made.page()
@@ -43,7 +43,7 @@ def served(task: Task, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
 
 @pytest.fixture
 def window(browser: Browser, served: Served) -> Window:
-    """A window that went from the printed address to the page of the task."""
+    """Return a window that went from the printed address to the page of the task."""
     opened = browser.window(1400, 900)
     opened._page.goto(served.address)
     opened.wait_for("document.querySelector('#tasks a') !== null")
@@ -58,7 +58,7 @@ def saved(window: Window) -> None:
 
 
 def play_on(window: Window, seconds: float = 0.4) -> None:
-    """Wait until the video has played on, which under load takes longer than that."""
+    """Wait until the video has played for ``seconds``, which takes longer on a busy machine."""
     video = "document.querySelector('#label-stage video').currentTime"
     window.wait_for(f"{video} >= {window.get(video) + seconds}", 30)
 
@@ -66,7 +66,7 @@ def play_on(window: Window, seconds: float = 0.4) -> None:
 def test_one_key_per_step_is_an_annotation_from_which_the_others_learn(window: Window, task: Task) -> None:
     window.click_on("#tab-label")
     window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
-    # At half the speed a slow machine reaches the keys before the end of the video.
+    # At half speed, even a slow machine presses all keys before the end of the video.
     for key in ("-", " ", "1"):
         window.press(key)
     for key in ("2", "3", "0", " "):
@@ -80,7 +80,7 @@ def test_one_key_per_step_is_an_annotation_from_which_the_others_learn(window: W
     window.wait_for("DATA.runs.some(({given}) => given.length)", 60)
     assert window.get("factsOf(state.run).given") == ["first"]
     assert window.get("labelOf(state.run, 1)") == "key step 1"
-    # Back to the opening of the page, and forth again.
+    # Undo everything since the page was opened, and redo it.
     text = (task.root / "tea" / "first.csv").read_text()
     for _ in range(9):
         window.press("Control+z")
@@ -100,7 +100,7 @@ def summary(window: Window) -> str:
 def test_after_the_last_label_is_undone_the_result_without_labels_is_shown(window: Window) -> None:
     window.click_on("#tab-label")
     window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
-    # The name of a new step gives it a key, and labels nothing.
+    # Naming a new step gives it a key, but labels nothing.
     window.click_on("#label-new")
     window.write("wet")
     window.press("Enter")
@@ -131,14 +131,14 @@ def test_a_segment_replaces_marks_of_another_step_and_marks_are_deleted(window: 
     rows = read_annotation_file(file, marks=True)
     assert rows["label"].tolist() == ["key step 3", "background", "key step 2"]
     assert rows["start_s"].tolist() == [0, 2, 3]
-    # A click on the mark goes there.
+    # A click on the mark moves to its time.
     window.press("Home")
     window.click_on("#label-bar .mark")
     assert window.get("Math.abs(here() - 3000)") <= 1
     window.press("Delete")
     saved(window)
     assert read_annotation_file(file, marks=True)["label"].tolist() == ["key step 3", "background"]
-    # A click on a border goes there, too, and changes nothing.
+    # A click on a border also moves to its time, and changes nothing.
     text = file.read_text()
     window.click_on("#label-bar .grip.end")
     assert window.get("Math.abs(here() - 2000)") <= 1
@@ -150,7 +150,7 @@ def test_keys_label_after_a_click_on_the_controls_of_the_video(window: Window) -
     window.click_on("#tab-label")
     window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
     box = window.box("#label-stage video")
-    # On the picture, which plays, and on the slider at its lower edge.
+    # Click on the picture, which starts to play, and on the slider at its lower edge.
     window.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 3)
     window.wait_for("!stage.element.paused")
     window.press(" ")
@@ -170,7 +170,7 @@ def test_answers_are_marks_and_the_next_question_follows(window: Window, task: T
         window.wait_for("document.querySelector('#ask-stage video') !== null", 60)
         window.wait_for("document.querySelector('#ask-status').textContent === ''", 60)
         where = window.get("document.querySelector('#ask-where').textContent")
-        # Steps without names of their own are known by their pictures.
+        # Steps without names of their own are shown by pictures.
         assert window.get(
             "[...document.querySelectorAll('#ask-keys li')].slice(0, 4).every((e) => e.querySelector('img, canvas'))"
         )
@@ -181,7 +181,7 @@ def test_answers_are_marks_and_the_next_question_follows(window: Window, task: T
     rows = [row for file in files for row in file.read_text().splitlines()[1:]]
     assert sorted(row.split(",")[1:] for row in rows) == [["", "key step 1"], ["", "key step 2"]]
     assert window.get("document.querySelector('#ask-count').textContent") == "2"
-    # The last answer is undone, and asked for again.
+    # If the last answer is undone, the same question is asked again.
     window.press("Control+z")
     saved(window)
     assert window.get("document.querySelector('#ask-count').textContent") == "1"
@@ -219,7 +219,7 @@ def test_what_comes_and_goes_moves_nothing_and_a_new_page_has_the_same_tab(windo
     assert (window.get(axis), window.get(newer)) == before
     window.run("showState({run: {at_work: true, seconds: 1}, tasks: [], answers: {}})")
     assert (window.get(axis), window.get(newer)) == before
-    # A word stays where it is when what belongs to it is open.
+    # A summary stays where it is when its details are unfolded.
     words = "document.querySelector('#about-result > summary').getBoundingClientRect().top"
     where = window.get(words)
     window.click_on("#about-result > summary")
@@ -272,7 +272,7 @@ def test_without_the_server_nothing_is_lost(browser: Browser, task: Task, monkey
     window.wait_for("!document.querySelector('#gone').hidden", 30)
     assert "Not saved yet: 1 change" in window.get("document.querySelector('#saved').textContent")
     assert not (task.folder / "names").exists()
-    # The next server has another cookie, which the old page has, too, when the new address was opened; it sends again.
+    # The next server has another cookie; once its address is opened, the old page has the cookie, too, and saves.
     with serving(task.folder, monkeypatch, port) as second:
         again = browser.window(1400, 900)
         again._page.goto(second.address)
@@ -358,7 +358,7 @@ def test_names_stay_when_labels_are_learned_again(window: Window, task: Task) ->
     window.write("fill")
     saved(window)
     assert read_names(task.folder / "names" / "mine" / "tea.yaml")["raw/labelled/seed0"].names == {1: "fill"}
-    # The step has its new name, and its key still gives this step.
+    # The step has its new name, and its key still labels this step.
     window.click_on("#tab-label")
     assert window.get("document.querySelector('#label-keys .named').textContent") == "fill"
     window.press("Enter")

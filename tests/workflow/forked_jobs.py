@@ -22,7 +22,7 @@ import threading
 from functools import cache
 from pathlib import Path
 
-# Modules of packages, without the project's.
+# Modules of third-party packages.
 PRELOADED = (
     "click", "pydantic", "numpy", "pandas", "yaml", "zarr", "h5py", "scipy.optimize", "scipy.stats", "scipy.signal",
     "sklearn.cluster", "sklearn.metrics", "torch", "threadpoolctl", "matplotlib.figure",
@@ -89,14 +89,14 @@ def _end_with(alive: int, folder: Path) -> None:
 
 
 def _end_job_with(client: socket.socket, job: int) -> None:
-    # A client ends when it is told how its job did; one that ends before that has been ended, and its job with it.
+    # A client ends when it is told how its job ended; if it ends earlier, it was killed, and its job is killed, too.
     with contextlib.suppress(ProcessLookupError):
         if not client.recv(1):
             os.kill(job, signal.SIGKILL)
 
 
 def run(client: socket.socket) -> None:
-    """Fork the job that a client asks for, and say how it ends; in the job, run the script or the command line."""
+    """Fork the job that a client asks for, and report how it ends; in the job, run the script or the command line."""
     size, streams, _, _ = socket.recv_fds(client, 8, 3)
     with client.makefile("rb") as said:
         sys.argv, folder, environment, umask = json.loads(said.read(int.from_bytes(size, "big")))

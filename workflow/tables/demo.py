@@ -47,7 +47,7 @@ def demo_graphs() -> Table:
         notes=[
             "Task graphs against the one that the same learner learns from the annotations, which differ as people do: "
             "F1 of edges, START and END included; one order for all, as a Kendall distance to the order of every video "
-            "(lower is better, 50 is no information); F1 of steps out of order and of steps left out.",
+            "(lower is better, 50 means no information); F1 of steps out of order and of steps left out.",
             WORTH,
         ],
     )

@@ -70,10 +70,10 @@ FORMATS: Mapping[str, _Format] = {
 
 
 class LabelledSegment(NamedTuple):
-    """A segment of a key step, in seconds, or a mark, whose start is its end.
+    """A segment of a key step, in seconds, or a mark, whose start and end are equal.
 
     ``label`` is the key step's name, or "key step 3" without a name. In a result, ``counts`` says whether the segment
-    counts as an occurrence; if it is one of another key step, that is what it ``shows``.
+    counts as an occurrence; if it is an occurrence of another key step, it ``shows`` that key step.
     """
 
     start_s: float
@@ -85,7 +85,7 @@ class LabelledSegment(NamedTuple):
 
     @property
     def note(self) -> str:
-        """Why a segment is no occurrence of its key step; empty if it is one."""
+        """Why a segment does not count as an occurrence of its key step; empty if it does."""
         return f"looks like {self.shows}" if self.shows else "does not count" if self.counts is False else ""
 
     @property

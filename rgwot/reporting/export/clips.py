@@ -27,7 +27,7 @@ CLIP_QUALITY = 85
 def export_clips(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``key_step_03/VIDEO_0012.300.mp4`` for every segment, and ``key_step_03.jpg``.
 
-    Clips of segments that are no occurrence of their key step end in ``_uncounted.mp4``.
+    The names of clips of segments that do not count as their key step end in ``_uncounted.mp4``.
 
     Raises
     ------

@@ -40,7 +40,7 @@ tr {{ break-inside: avoid; }}
 
 
 def export_sheets(videos: Sequence[ExportedVideo], folder: Path) -> None:
-    """Write ``VIDEO.html`` for every video; segments that are no occurrence are grey, with the reason.
+    """Write ``VIDEO.html`` for every video; segments that do not count are grey, with the reason.
 
     The pages load nothing, and colours are those of the task's page without other results.
     """
@@ -79,7 +79,7 @@ def export_sheets(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
 
 def _bar(video: ExportedVideo, colours: Mapping[int, str]) -> str:
-    """Return the segments of a video as a drawing; those that are no occurrence are a thin line."""
+    """Return the segments of a video as a drawing; those that do not count are a thin line."""
     scale = 1000 / max(video.duration_s, 1e-9)
     parts = [f'<rect width="1000" height="40" fill="{BACKGROUND_COLOUR}"/>']
     for segment in video.segments:

@@ -148,7 +148,7 @@ def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
     The names of all key steps are the tier's controlled vocabulary, so that ELAN offers them for corrections. If there
     are marks, they are the annotations of another tier, one frame long: ELAN has no annotation without length. Segments
-    that are no occurrence of their key step are repeated in the tier `NOTES_TIER`, with the reason, and deviations that
+    that do not count as their key step are repeated in the tier `NOTES_TIER`, with the reason, and deviations that
     are not doubtful have the tier `DEVIATIONS_TIER`.
     """
     pympi = optional("pympi", "format elan", "pip install pympi-ling")
@@ -245,7 +245,7 @@ def _addresses(path: Path, folder: Path) -> tuple[str, str]:
     return f"file://{'' if path.as_posix().startswith('/') else '/'}{path.as_posix()}", f"./{between}"
 
 
-#: Tiers of ELAN with segments that are no occurrence of their key step, and with deviations.
+#: ELAN tiers for segments that are not occurrences of their key step, and for deviations.
 NOTES_TIER, DEVIATIONS_TIER = "does not count", "deviations"
 #: BORIS requires a date; that of the video is unknown.
 DATE = "1970-01-01T00:00:00"

@@ -74,7 +74,7 @@ _RC = {
     "lines.markersize": 4,
     "hatch.linewidth": 0.5,
     "legend.frameon": False,
-    # Names of videos may hold dollar signs, which are no mathematics.
+    # Names of videos may contain dollar signs that do not mean mathematics.
     "text.parse_math": False,
     # Fonts are embedded as outlines that can be searched and edited (TrueType), never as Type 3.
     "pdf.fonttype": 42,

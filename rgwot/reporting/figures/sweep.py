@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Array = NDArray[np.float64]
-#: The protocol of all points, with background and exact labels, and the metrics of a sweep.
+#: The protocol of every point (scored with background and exact labels), and the metrics of a sweep.
 PROTOCOL, SWEPT = "micro_video", ("precision", "recall", "f1", "iou")
 #: Added to captions of figures with measured and reported numbers.
 FINE_TUNED = "; reported numbers: of a fine-tuned backbone, ours is frozen"

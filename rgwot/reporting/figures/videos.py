@@ -127,7 +127,7 @@ class TaskLabels:
         from rgwot.evaluation.evaluate import label_videos
         from rgwot.records import read_diagnostics, read_segments
 
-        # The two scopes are read as evaluation reads them, so that a figure cannot show other labels than were scored.
+        # The two scopes are read as evaluation reads them, so that a figure shows exactly the labels that were scored.
         videos, _, _ = label_videos(
             self.manifest, self.annotations, read_segments(task.at(paths.SEGMENTS, run)), STRIDE
         )

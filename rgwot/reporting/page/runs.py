@@ -74,8 +74,8 @@ class ShownRun(NamedTuple):
     ``orders`` and ``procedures``. ``view`` is the text of its view, empty without one. ``procedures`` is the table of
     the paper's orders. ``procedure`` is the learned procedure with the deviations from it, or None for a trivial
     baseline. ``recordings`` are the occurrences in its videos, ``every`` all segments, and ``own`` sentences
-    on the procedure that the study expects and on which deviations can be told. ``number`` are sentences on the number
-    of key steps. ``blind`` is true if no deviation can be told.
+    on the procedure that the study expects and on detectable deviations. ``number`` are sentences on the number
+    of key steps. ``blind`` is true if no deviation can be detected.
     """
 
     run: Run
@@ -452,10 +452,10 @@ def picture(
     ``recordings`` are the occurrences in the videos, ``every`` all segments, if some do not count, and ``videos`` those
     of `rgwot.reporting.page.data.PageData`. ``doubts`` are clauses of `rgwot.procedure.facts.doubt_sentence`. The
     annotated videos that ``taught`` the result are marked. ``own`` are sentences on the procedure that is expected and
-    on which deviations can be told, ``number`` on the number of key steps, and ``also`` tells with which other numbers
+    on detectable deviations, ``number`` on the number of key steps, and ``also`` says with which other numbers
     deviations hold. ``shares`` says whether these recordings are those of the procedure, so that their time may stand
-    in its table. If ``blind``, no video is said to have nothing unusual, since no deviation can be told. ``pending`` is
-    a sentence if a second reading of the videos has yet to decide how sure deviations are: then none is told as sure,
+    in its table. If ``blind``, no video is said to have nothing unusual, since none can be detected. ``pending`` is
+    a sentence if a second reading of the videos has yet to decide how sure deviations are: then none is called sure,
     but those of annotated videos. ``competing`` are sentences on answers that are supported almost equally.
     """
     if pending:
@@ -628,7 +628,7 @@ def _lines(
 def _most_different(lines: Sequence[_Line]) -> str:
     """Return a sentence on the videos with the most deviations, and those with the next most.
 
-    Doubtful ones, which a line folds away, are told beside the others, and decide between equals. Returns an empty text
+    Doubtful ones, which a line folds away, are counted separately, and break ties. Returns an empty text
     if no video has more than doubtful ones.
     """
     by_number: dict[tuple[int, int], list[str]] = {}

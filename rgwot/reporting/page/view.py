@@ -79,7 +79,7 @@ def write_view(
     for name, video in embedded.items():
         segments_here = task[task["video"] == name]
         try:
-            # Segments that do not count as their key step are no examples of it.
+            # Segments that do not count as their key step are not examples of it.
             shown = segments_here["shows"].where(segments_here["counts"], 0)
             labels = predicted_labels(segments_here["start_s"], segments_here["end_s"], shown, video.time_s)
         except ValueError as error:

@@ -83,9 +83,9 @@ def write_flat(table: AnyTable, csv: Path, heads: Sequence[str], lines: Lines, n
 
 
 PRINTED_RULE = "exact"
-#: Label rules by protocol, where all published numbers of the protocol use another rule than `PRINTED_RULE`.
+#: Label rules by protocol, where all published numbers of the protocol use a rule other than `PRINTED_RULE`.
 OWN_RULES = {"hiero": "cnc"}
-#: Largest number of columns in a grid, by default and in a terminal; with more, all metrics of a dataset share one.
+#: Largest number of columns in a grid, by default and in a terminal; beyond it, metrics of a dataset share a column.
 MAX_COLUMNS, TERMINAL_COLUMNS = 12, 6
 #: A cell is marked with an X, as in the paper, if at least this share of runs collapsed.
 DEGENERATE_SHARE = 0.5
@@ -349,7 +349,7 @@ def notes(table: Table, frame: pd.DataFrame, short: bool = False) -> list[str]:
     if trivial:
         lines.append(f"Trivial baselines, which do not look at the videos: {', '.join(trivial)}.")
     if "order_distance" in table.metrics:
-        lines.append("Order: Kendall distance to the true order, lower is better, 50 is no information.")
+        lines.append("Order: Kendall distance to the true order, lower is better, 50 means no information.")
     lines += [*row_notes(table, frame), *reported_notes(table, frame)]
     if not short:
         ruled = {OWN_RULES.get(protocol, PRINTED_RULE): protocol for protocol, _ in table.blocks}

@@ -145,6 +145,10 @@ def measured_rows(table: Table, row: Row, scores: pd.DataFrame) -> list[dict[str
     chosen = chosen[chosen["protocol"].isin([table.own]) if table.own else ~chosen["protocol"].isin(OWN)]
     if chosen.empty:
         raise RgwotError(f"{where}: found scores without the protocol {table.own}; evaluate them again")
+    if absent := sorted({*table.metrics} - {*chosen["metric"]}):
+        raise RgwotError(
+            f"{where}: found scores without {', '.join(absent)}; evaluate them again (rgwot run --forcerun evaluate)"
+        )
     wide = chosen.pivot(index=[*CELL, *RUN], columns="metric", values="value").reset_index()
     wide["degenerate"] = wide.get("degenerate", 0.0)
     rows = []

@@ -25,7 +25,7 @@ const keyOfMoment = ({ video, time_s: seconds }) => `${video} ${seconds}`;
 
 async function askNext() {
   moment = null;
-  // A later question, or one whose answer was undone, takes the place of one that is still being looked for.
+  // A newer request, or a question whose answer was undone, replaces a request that is still running.
   const turn = ++askedTurn;
   tellAsking("Looking for the moment that teaches most.");
   try {

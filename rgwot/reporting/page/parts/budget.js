@@ -36,7 +36,7 @@ export function drawBudget(space) {
   const save = make("button", { type: "button", textContent: "Download all times (CSV)" });
   save.addEventListener("click", () => download(budgetLines(videos, steps, (step) => csvField(nameOf(run, step)), csvField).join("\n"), "text/csv", fileName(DATA.task, "times.csv")));
   space.replaceChildren(space.firstElementChild,
-    make("p", { className: "hint", textContent: "Seconds of an occurrence, mean ± standard deviation over n occurrences in all videos; what does not count is no occurrence." }),
+    make("p", { className: "hint", textContent: "Seconds of an occurrence, mean ± standard deviation over n occurrences in all videos; segments that do not count are left out." }),
     table("Times of steps", ["Key step", "n", "Mean ± sd (s)", "From, to (s)", "Share of all time"], rows),
     make("p", { className: "hint", textContent: `Seconds of each video${wide ? " by key step" : ""}; rest is time without a key step that counts.` }),
     table("Times of videos", ["Video", ...(wide ? steps.map((step) => nameOf(run, step) || String(step)) : []), "Rest", "All"], perVideo),

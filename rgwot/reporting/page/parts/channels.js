@@ -25,7 +25,7 @@ function keepChoice(changed) {
   remember(KEPT_CHANNELS, JSON.stringify({ base: null, channelChoice }));
 }
 
-/** The index of the last of ascending times that is not after `time`; 0 if all are. */
+/** The index of the last of ascending times that is at or before `time`; 0 if there is none. */
 function placeAt(times, time) {
   let [low, high] = [0, times.length];
   while (high - low > 1) {
@@ -114,7 +114,7 @@ export function channelsOf(video, report, seek = null) {
     }
   }
 
-  /** One line of a channel; where several samples share a pixel, from the least to the greatest of them. */
+  /** Draw the curve of a channel; where several samples share a pixel, it spans their least to their greatest value. */
   function drawChannel(pen, x, at, top, band) {
     const values = drawn.values[at];
     const [low, high] = drawn.ranges[at];

@@ -19,7 +19,7 @@ function setGroup(video, group) {
     rows.push(columns.map((name) => ({ video: video.name, task: DATA.task })[name] || ""));
   }
   rows[rowOf[video.id]][columns.indexOf(column)] = group;
-  // A table without a group says nothing.
+  // A table without any group is removed.
   save("groups", rows.length ? groupText(groupTable) : null);
 }
 

@@ -13,7 +13,7 @@ import { clock } from "./text.js";
 
 const SPEEDS = [0.5, 1, 1.5, 2, 4, 8];
 const FEATURES_TICK_MS = 100;
-/** A border that is dragged less far, in pixels, is clicked. */
+/** If a border is dragged by fewer pixels than this, it is a click. */
 const CLICKED_PX = 3;
 /** The player: that of `opened`, or a clock for features without a video. */
 let stage = null;
@@ -95,7 +95,7 @@ function give(name) {
   tellLabel(`${name === "-" ? "no step" : calledNow(name)} at ${clock(time / 1000, 1)}`);
 }
 
-/** List a new step, whose key then begins it. */
+/** Add a new step to the list; nothing is labelled before its key is pressed. */
 function listStep(name) {
   drawLabelling();
   const key = keysOf(allNames()).get(name);

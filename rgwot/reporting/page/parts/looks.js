@@ -11,7 +11,7 @@ const annotatedColour = (step) => (state.annotated ? step : state.colours.get(st
 export function lookOf(run, step) {
   const merged = sameStep(run, step);
   if (merged < 0) return lookAt(annotatedColour(-merged));
-  // The method's own background is no key step.
+  // The method's own background is not a key step.
   const index = merged === 0 ? 0 : run < 0 || isTaught(run) ? annotatedColour(merged) : state.annotated ? matchOf(run, merged) : placeOf(run, merged) ?? merged;
   if (index === undefined) return ["step", "none"];
   return index === 0 ? ["step", "s0"] : lookAt(index);

@@ -41,7 +41,7 @@ export function addName(name) {
   if (!allNames().includes(name)) addedNames.push(name);
 }
 
-/** Give a name another key; a key that is taken, or that is no character, is refused. */
+/** Give a name another key; a key that is taken, or is not a single character, is refused. */
 export function chooseKey(name, key) {
   const sign = key.toLowerCase();
   const other = [...keysOf(allNames())].find(([one, own]) => own === sign && one !== name);

@@ -86,7 +86,7 @@ function prepare(own, run) {
   for (const segment of own.querySelectorAll(".line .seg")) segment.firstElementChild.textContent = segment.dataset.step === "0" ? "" : segment.dataset.step;
 }
 
-/** The typical frames of a key step; none without a view. */
+/** The typical frames of a key step; an empty list if the page has no view of the result. */
 export const typicalOf = (run, step) => ((viewOf(run) || { typical: [] }).typical.find((one) => one.key_step === step) || { frames: [] }).frames;
 
 /** Up to three moments that show a key step, as [video, seconds, picture]: typical frames, or else strip pictures. */

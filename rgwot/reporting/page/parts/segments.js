@@ -1,7 +1,7 @@
 // Segments of videos: reading, summarising and editing them. All functions are pure. Segments are [start, end, step]
-// in seconds; a mark starts where it ends. A segment that is no occurrence of its key step has the key step that it
-// shows instead as a
-// fourth entry, 0 if it does not count. Rows are the same in milliseconds, segments without gaps before all marks, and
+// in seconds; a mark has equal start and end. A segment that does not count as an occurrence of its key step has a
+// fourth entry: the key step
+// that it shows instead, or 0. Rows are the same in milliseconds, first the segments, without gaps, then the marks, and
 // are never changed in place.
 
 const TICKS = [0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
@@ -140,7 +140,7 @@ export const indexAt = (segments, time) => segments.findLastIndex(([start, end])
 /** The side of a row whose border is nearer to a time inside it; null at the start, where nothing can move. */
 export const nearerSide = ([start, end], at) => (at > start ? (at - start < end - at ? "start" : "end") : null);
 
-/** Move a border of a row; its neighbours grow or shrink. Returns the new rows and the moved one, nothing if it would vanish. */
+/** Move a border of a row; its neighbours grow or shrink. Returns the new rows and the changed row, or {} if that row would vanish. */
 export function moveBorder(all, index, side, to) {
   const rows = all.filter((row) => !isMark(row));
   const [start, end, step] = rows[index];
@@ -165,7 +165,7 @@ export const giveRow = (rows, index, step) => rows.map(([start, end, own], n) =>
 /** Cut the row at a time in two. */
 export const cutRows = (rows, cut) => rows.flatMap(([start, end, own]) => (start < cut && cut < end ? [[start, cut, own], [cut, end, own]] : [[start, end, own]]));
 
-/** Rows as lines of a table with the times in seconds, no later than `last` ms, marks without an end; `write` writes the key step. */
+/** Rows as lines of a CSV table: times in seconds, cut off at `last` ms, and no end for a mark; `write` formats the key step. */
 export const annotationLines = (rows, last, write) => rows.flatMap(([start, end, step]) => {
   const till = Math.min(end, last);
   if (start === end) return [`${till / 1000},,${write(step)}`];

@@ -5,7 +5,7 @@ export const MADE = document.documentElement.dataset.window || "";
 /** Milliseconds between two requests for the state; fewer while the server works on an answer. */
 const EVERY_MS = 1000;
 const SOON_MS = 200;
-/** The status of an answer that waits for a run, and after how long it is asked for again. */
+/** The HTTP status while an answer waits for a run, and the delay before the next request. */
 const BUSY = 503;
 const AGAIN_AFTER_RUN_MS = 2000;
 

@@ -95,7 +95,7 @@ function chosenRuns() {
 function drawSummary() {
   const used = DATA.videos.filter(({ status }) => status !== "skipped");
   const parts = [plural(used.length, "video")];
-  // A video with any label is annotated; labels given in Python are known by what they taught alone.
+  // A video with any label is annotated; labels given in Python are known only from the results that learned from them.
   const taught = new Set(chosenRuns().flatMap(([{ given }]) => given));
   const annotated = used.filter(({ id }) => taught.has(id) || labelsOf(place.get(id)).length).length;
   parts.push(annotated ? `${annotated} annotated` : "none annotated", plural(chosenRuns().length, "result"));

@@ -16,7 +16,7 @@ export const when = (start, end, digits) => (start === end ? `marked at ${clock(
 
 /** A typed name in one line. */
 export const oneLine = (text) => text.replace(/\p{Cc}+/gu, " ").trim();
-/** Seconds with one decimal, from 100 s on without. */
+/** Seconds with one decimal, or with none from 100 s on. */
 export const seconds = (s) => (s < 99.95 ? s.toFixed(1) : String(Math.round(s)));
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
 /** A score in percent, without the sign. */
@@ -35,7 +35,7 @@ export function fileName(task, rest) {
   try {
     return `${decodeURIComponent(task)}_${rest}`;
   } catch {
-    // A name in another encoding than UTF-8.
+    // The name is not UTF-8.
     return `${task}_${rest}`;
   }
 }
@@ -67,5 +67,5 @@ export function namesText(entries, path) {
 
 /** The keys of steps, in the order in which they are assigned; 0 is background, and commands have other keys. */
 export const STEP_KEYS = "123456789abcdefghijklmnopqrstuvwxyz";
-/** The first key that is not taken; none if all are. */
+/** The first key that is not taken; an empty text if all are taken. */
 export const keyFor = (taken) => [...STEP_KEYS].find((key) => !taken.includes(key)) || "";

@@ -40,7 +40,7 @@ export function drawTree() {
   const n = own.leaves.length;
   if (state.cut.run !== state.run) {
     state.cut.run = state.run;
-    // What labels taught has as many as they have.
+    // A result that learned from labels has as many key steps as the labels.
     state.cut.K = Math.max(1, Math.min(n, (isTaught(state.run) ? savedK : factsOf(state.run).K) || 7));
   }
   byId("cut").max = String(n);
@@ -170,7 +170,7 @@ function tellCut() {
   byId("cut-status").textContent = byId("cut-use").hidden ? without : `Procedure, bars and deviations show ${plural(K, "key step")} now. They are numbered anew, so 3 is another key step than before; colours and typed names stay where most of their time is.${without}${lost ? ` ${lost}` : ""}`;
 }
 
-/** The results that have the saved number: they choose no other one, and no labels give theirs. */
+/** The results that use the saved number: their id sets no other one, and they did not learn from labels. */
 const runsOfSavedK = () => DATA.runs.filter(({ kind, given, decoder }) => ["trained", "untrained"].includes(kind) && !given.length && !/[@,]K=/.test(decoder));
 
 async function useCut() {

@@ -181,7 +181,7 @@ export function bar(at, run, rows = null) {
   return made;
 }
 
-/** The key step that a segment shows if it is no occurrence of its own. */
+/** The key step that a segment shows if it does not count as an occurrence of its own key step. */
 const showsInWords = (run, shows) => shows ? `looks like ${fullLabel(run, shows)}` : "does not count: too short, or looks like its neighbours";
 
 /** The times below an axis, as many as its width has room for. */
