@@ -280,7 +280,8 @@ def learn(
     """
     videos = split_videos(frames) if block.pad else videos_of(frames, block.by_root)
     width = frames.x.shape[1]
-    network = seeded(int(generator.integers(2**63)), lambda: network_of(width, block))
+    with seeded(int(generator.integers(2**63))):
+        network = network_of(width, block)
     with torch.no_grad():
         if block.start == "random":
             centres = F.normalize(torch.from_numpy(generator.normal(size=(K, block.D))).float(), dim=1)
@@ -352,7 +353,8 @@ def labelled(learned: Segmenter, losses: Sequence[float], frames: Frames, K: int
 def restore_asot(learned: Learned, K: int, block: Asot) -> Predict:
     """Label other videos by plans of the same network and centres."""
     width = learned["0.weight"].shape[1]
-    network = with_weights(seeded(0, lambda: network_of(width, block)), learned)
+    with seeded(0):
+        network = with_weights(network_of(width, block), learned)
     segmenter = Segmenter(network, torch.from_numpy(learned["centres"]), block)
     return lambda others: decoded(segmenter.memberships(others)[0], K)
 

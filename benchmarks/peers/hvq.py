@@ -165,10 +165,10 @@ def learn(frames: Frames, K: int, block: Hvq, generator: np.random.Generator) ->
     videos = videos_of(frames)
     shape, width = (block.hidden, block.layers, block.stages), frames.x.shape[1]
     seeds = generator.integers(2**63), generator.integers(2**63)
-    encoder = seeded(int(seeds[0]), lambda: Convolutions(width, *shape))
-    decoder = seeded(
-        int(seeds[1]), lambda: nn.Sequential(Convolutions(block.hidden, *shape), nn.Linear(block.hidden, width))
-    )
+    with seeded(int(seeds[0])):
+        encoder = Convolutions(width, *shape)
+    with seeded(int(seeds[1])):
+        decoder = nn.Sequential(Convolutions(block.hidden, *shape), nn.Linear(block.hidden, width))
     with torch.no_grad():
         z = torch.cat([directions_of(encoder(video), "hvq") for video in videos])
     fine = _started(z, FINE * K, len(videos), block.ema, DEAD[0], generator)
@@ -227,8 +227,8 @@ def decode_hvq(frames: Frames, K: int, generator: np.random.Generator, settings:
 def restore_hvq(learned: Learned, K: int, block: Hvq) -> Predict:
     """Label other videos by the same codes."""
     width = learned["first.0.weight"].shape[1]
-    made = seeded(0, lambda: Convolutions(width, block.hidden, block.layers, block.stages))
-    encoder = with_weights(made, learned)
+    with seeded(0):
+        encoder = with_weights(Convolutions(width, block.hidden, block.layers, block.stages), learned)
     levels = (torch.from_numpy(learned[level]) for level in ("fine", "coarse"))
     # These codes do not learn any more, so their counts do not matter.
     quantiser = Quantiser(encoder, *(Codebook(codes, torch.ones(len(codes)), 1.0, 0.0) for codes in levels))

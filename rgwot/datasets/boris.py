@@ -28,8 +28,8 @@ START, STOP = "Start (s)", "Stop (s)"
 MANY = "Observation id"
 
 
-class StateEvent(NamedTuple):
-    """A state event: its place in the file, time, subject, behaviour, modifiers and, if given, START or STOP."""
+class _StateEvent(NamedTuple):
+    """A state event: its place in the file, time, subject, behaviour and modifiers; START or STOP, if the file says."""
 
     where: str
     time_s: float
@@ -79,8 +79,8 @@ def read_project(path: Path, options: Options) -> Iterator[SegmentRow]:
         events = []
         for time, subject, code, modifiers, *_ in observation["events"]:
             if time == "NA":
-                raise DataFault("media", path, where, "codes pictures, which have no times; expected codes of a video")
-            event = StateEvent(f"{where} at {time} s", float(time), subject, text_of(code), modifiers)
+                raise DataFault("media", path, where, "is of pictures, which have no times; expected one of a video")
+            event = _StateEvent(f"{where} at {time} s", float(time), subject, text_of(code), modifiers)
             if not event.code.startswith(DEVIATION):
                 events += _ends(event) if code in points else [event]
         yield from _paired(path, video, events)
@@ -98,32 +98,32 @@ def read_aggregated(path: Path, options: Options) -> Iterator[SegmentRow]:
 
 def read_tabular(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read a table with a start or stop per row."""
-    events: dict[str, list[StateEvent]] = defaultdict(list)
+    events: dict[str, list[_StateEvent]] = defaultdict(list)
     for where, row, video in _of_videos(path):
         if row["Behavior"].startswith(DEVIATION):
             continue
         kind = row.get("Behavior type") or row["Status"]
         modifiers = "|".join(row[column] for column in row if column.startswith("Modifier"))
-        event = StateEvent(where, read_seconds(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)
+        event = _StateEvent(where, read_seconds(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)
         kind = kind.upper()
         events[video] += _ends(event) if kind == "POINT" else [event._replace(kind=kind)]
     for video, events_here in events.items():
         yield from _paired(path, video, events_here)
 
 
-def _ends(point: StateEvent) -> list[StateEvent]:
+def _ends(point: _StateEvent) -> list[_StateEvent]:
     """Return a point event as the start and the end of its step, at the same time."""
     return [point._replace(code=point.code.removesuffix(POINT))] * 2
 
 
-def _paired(path: Path, video: str, events: Iterable[StateEvent]) -> Iterator[SegmentRow]:
+def _paired(path: Path, video: str, events: Iterable[_StateEvent]) -> Iterator[SegmentRow]:
     """Yield segments; events with the same subject, behaviour and modifiers start and stop a segment in turn."""
-    behaviours: dict[tuple[str, ...], list[StateEvent]] = defaultdict(list)
+    behaviours: dict[tuple[str, ...], list[_StateEvent]] = defaultdict(list)
     for event in sorted(events, key=lambda event: event.time_s):
         behaviours[event[2:5]].append(event)
     segments: list[SegmentRow] = []
     for waiting in behaviours.values():
-        start: StateEvent | None = None
+        start: _StateEvent | None = None
         while waiting:
             expected = "START" if start is None else "STOP"
             # Of several events at the same time, the first is the one that continues the alternation of START and STOP.

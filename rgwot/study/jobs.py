@@ -155,11 +155,12 @@ def check_features_of_others(task: Task, part: str) -> None:
 
     Raises RgwotError if a part of an index is of other videos, or was made with other settings.
     """
-    from rgwot.features.store import is_made_from, open_store
-
     index = paths.at(paths.INDEX_PART, dataset=task.dataset, task=task.name, part=part)
     if not index.is_file() or made_here(index):
         return
+    # Zarr takes a tenth of a second to import, and most plans do not need it.
+    from rgwot.features.store import is_made_from, open_store
+
     chosen, there = batch(task, part), [row["video"] for row in read_index(index)]
     sources = {video: source_file(task, video) for video in chosen}
     now = flatten(json.loads(json.dumps(feature_settings(task), default=str)))
