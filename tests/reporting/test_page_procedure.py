@@ -19,7 +19,7 @@ from rgwot.procedure import Deviation, recordings_from_segments
 from rgwot.procedure.facts import STEP_HEADINGS, step_facts
 from rgwot.reporting.page.data import Video
 from rgwot.reporting.page.render import write_page
-from rgwot.reporting.page.runs import MOST_DEVIATIONS, MOST_LINES, picture, seeds_agree
+from rgwot.reporting.page.runs import MOST_DEVIATIONS, MOST_LINES, NOTHING, picture, seeds_agree
 from rgwot.reporting.show import deviation_lines
 from rgwot.stages.procedure import read_procedure
 
@@ -240,7 +240,7 @@ def test_seeds_and_other_results_say_how_far_to_trust(tmp_path: Path) -> None:
     write_page(tree, tree.results, [RUN, other], tree.at(paths.PAGE))
     for page in Page(tree.at(paths.PAGE)).root.all("procedure"):
         _, doubt = page.all("sentences")
-        assert "no video is annotated, so these key steps cannot be compared with true ones" in doubt.text
+        assert "it was compared with no labels" in doubt.text
         assert f"2 seeds agree on {100 * (1 - EACH_S / seconds):.0f} % of the frames" in doubt.text
 
 
@@ -306,10 +306,8 @@ def test_the_videos_that_differ_most_are_named_by_their_deviations(tmp_path: Pat
 def test_nothing_is_said_beside_a_bar_that_the_bar_contradicts(tmp_path: Path) -> None:
     lines = shown(make_page(tmp_path, "few", [(1, 2, 3)] * 6 + [(1, 2, 4, 3)] * 3)).all("line")
     said = [line.one("moments") for line in lines]
-    assert [[chip["data-step"] for chip in one.all("chip")] for one in said] == [["4"]] * 6 + [[]] * 3
-    (none,) = {one.text for one in said[6:]}
-    assert f"{none.capitalize()}." == deviation_lines([])[0]
-    assert none not in said[0].text
+    assert [one.text for one in said] == ["not found here: 4"] * 6 + [NOTHING] * 3
+    assert [f"{NOTHING.capitalize()}."] == deviation_lines([])
 
 
 def test_where_no_video_differs_a_key_step_may_hold_two(tmp_path: Path) -> None:
@@ -353,3 +351,11 @@ def test_the_legend_explains_the_signs_that_occur(tmp_path: Path, name: str, sig
     asked = [after for after in page.all("after") if "?" in after.text]
     assert [bool(dashed), bool(asked)] == signs
     assert ["dashed card" in page.text, "question mark" in page.text] == signs
+
+
+def test_a_video_whose_repeats_are_usual_is_said_to_repeat_them(tmp_path: Path) -> None:
+    videos = [(1, 4, 0, 4, 0, 4)] * 5 + [(1, 4)]
+    lines = shown(make_page(tmp_path, "again", videos)).all("line")
+    told = [line.one("moments").text for line in lines]
+    assert all(text.endswith("found again: 4 (3 times)") for text in told[:5])
+    assert told[5] == NOTHING

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations, groupby
@@ -55,9 +56,9 @@ from rgwot.reporting.page.data import Curve, RunFacts, Video
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import read_deviation_list, read_expected, read_procedure
 
-#: Points of a training curve; a page cannot show more.
+#: Number of points of a training curve; a page cannot show more.
 CURVE_POINTS = 200
-#: Most segments of a video in one result; more (as random labels have) would fill the page and could not be seen.
+#: Largest number of segments of a video in one result; more, as in random labels, would fill the page and be invisible.
 MOST_SEGMENTS = 1000
 _COLLAPSED = {
     "embedding": (
@@ -312,11 +313,11 @@ def _view(path: Path, result: str) -> str:
 
 
 def _body(segments: pd.DataFrame, recordings: Sequence[Recording], videos: pd.DataFrame) -> dict[str, object]:
-    """Return the segments, orders and procedures of a run; videos are known by their place in the manifest.
+    """Return the segments, orders and procedures of a run, with videos in the order of the manifest.
 
     Segments are given by their ``ends`` in milliseconds and key ``steps``, or only by their number if there are many;
-    ``shows`` has by index what segments show instead of their key step, 0 if they do not count. Orders are those in
-    which key steps first occur.
+    ``shows`` maps the index of a segment to the key step that it shows instead of its own, 0 if it does not count. An
+    order is that in which key steps first occur.
     """
     place = {video: str(at) for at, video in enumerate(videos["video"])}
     by_video: dict[str, Any] = {}
@@ -413,6 +414,8 @@ def as_sentence(note: str) -> str:
 MOST_LINES, MOST_DEVIATIONS = 30, 6
 #: The sureness of a deviation that a second reading has yet to decide.
 UNCHECKED = "not checked"
+#: The text of a video without a deviation.
+NOTHING = "no deviation was found"
 #: The text of a card whose key step has no known need.
 UNKNOWN_NEED = "nothing is known to come before it"
 #: Marks the number of a key step in the text, which is then split there.
@@ -423,9 +426,9 @@ class _Card(NamedTuple):
     """A key step as the page draws it.
 
     ``facts`` are the share of videos and the duration, ``repeated`` says how often it occurs, if more than once.
-    ``shares`` says by key step that it needs in how many videos the need holds. What the place of the card does not say
-    is in ``after`` (key steps that it needs, and whether each need has a question mark) and ``free``. ``unseen`` lists
-    the needs for screen readers, if the place says them.
+    ``shares`` maps each key step that it needs to a text on the number of videos in which the need holds. ``after``
+    (key steps that it needs, and whether each need has a question mark) and ``free`` have what does not follow from the
+    place of the card. ``unseen`` lists needs that follow from the place, for screen readers.
     """
 
     node: Node
@@ -440,8 +443,8 @@ class _Card(NamedTuple):
 class _Line(TypedDict):
     """A video with its deviations by time, ``moments`` first: ``number`` are not doubtful, and ``doubtful`` are.
 
-    ``typical`` is the most typical video, ``given`` one that taught, and ``none`` what is said without a deviation.
-    ``lacks`` are the key steps that were found in other videos only.
+    ``typical`` is the most typical video, ``given`` one that taught, and ``none`` what is said without a deviation, cut
+    as the texts of `Picture`.
     """
 
     place: int
@@ -452,21 +455,20 @@ class _Line(TypedDict):
     given: bool
     moments: Sequence[DeviationFacts]
     others: Sequence[DeviationFacts]
-    none: str
-    lacks: Sequence[int]
+    none: Sequence[str]
 
 
 class Picture(NamedTuple):
     """The procedure of a run as the template writes it; ``place`` is the place of the run on the page.
 
-    Texts are cut into text and numbers of key steps in turn, which the page replaces by names: ``sentences`` on the
-    order and on what to doubt (``remarks`` are plain texts), and the cells of ``table`` under its ``headings``
-    (`rgwot.procedure.facts.step_table`). ``legend`` explains the signs in the drawing.
-    ``layers`` are the cards in the consensus order; those of a layer have no known order, which its caption tells, and
-    need the whole layer before unless they say otherwise. ``lines`` are the videos with the number of their deviations
-    that are not doubtful, the number of doubtful ones, and all of them by time, the less surprising and less sure ones
-    apart; ``most_different`` names those that differ most. ``unchecked`` says why it is not known how sure some
-    deviations are, if so, and ``complete`` what may hide where no video differs.
+    Texts are lists in which text and numbers of key steps alternate, so that the page can replace numbers by names:
+    ``sentences`` on the order and on what to doubt (``remarks`` are plain texts), and the cells of ``table`` under its
+    ``headings`` (`rgwot.procedure.facts.step_table`). ``legend`` explains the signs in the drawing.
+    ``layers`` are the cards in the consensus order; the order within a layer is not known, as its caption says, and a
+    card needs the whole layer before unless it says otherwise. ``lines`` are the videos with the number of their
+    deviations that are not doubtful, the number of doubtful ones, and all deviations by time, with the less surprising
+    and less sure ones apart; ``most_different`` names the videos that differ most. ``unchecked`` says why it is not
+    known how sure some deviations are, if so, and ``complete`` what may hide where no video differs.
     """
 
     place: int
@@ -506,11 +508,13 @@ def picture(
     of `rgwot.reporting.page.data.PageData`. ``doubts`` are clauses of `rgwot.procedure.facts.doubt_sentence`. The
     annotated videos that ``taught`` the result are marked. ``own`` are sentences on the procedure that is expected and
     on detectable deviations, ``number`` on the number of key steps, and ``also`` says with which other numbers
-    deviations hold. ``shares`` says whether these recordings are those of the procedure, so that their time may stand
-    in its table. ``blind`` has the kinds of deviations that cannot be told. ``pending`` is a sentence if a second
-    reading of the videos has yet to decide how sure deviations are: then none is called sure, but those of annotated
-    videos. ``competing`` are warnings of answers that are supported almost equally; the first is repeated.
+    deviations hold. ``shares`` says whether the procedure was learned from these recordings, so that its table may have
+    their times. ``blind`` has the kinds of deviations that cannot be told. ``pending`` is a sentence if a second
+    reading of the videos has yet to decide how sure deviations are; then only those of annotated videos are called
+    sure. ``competing`` are warnings of answers that are supported almost equally; the first is repeated.
     """
+    # A video with a few marks is mostly found, and not annotated.
+    taught = {video.id for video in videos if video.id in taught and video.status != "unscored"}
     if pending:
         deviations = [one if one.video in taught else replace(one, sureness=None) for one in deviations]
     shown = told(procedure)
@@ -557,7 +561,7 @@ def picture(
 
 
 def _legend(layers: Sequence[Sequence[_Card]]) -> str:
-    """Return what the signs mean that occur in a drawing of a procedure."""
+    """Return an explanation of the signs in a drawing of a procedure."""
     cards = [card for layer in layers for card in layer]
     says = any(card.after for layer in layers[1:] for card in layer)
     legend = (
@@ -587,7 +591,7 @@ def _legend(layers: Sequence[Sequence[_Card]]) -> str:
     return " ".join(words for words, there in legend if there)
 
 
-#: For other numbers of key steps: the deviations that hold with them, as `rgwot.procedure.differences.what`.
+#: By another number of key steps, the deviations that hold with it, as `rgwot.procedure.differences.what` gives them.
 Also = Mapping[int, Collection[tuple[str, str, int]]]
 
 
@@ -598,7 +602,7 @@ def _holds_also(deviation: Deviation, also: Also | None) -> str:
 
 
 def _also_sentence(number: str, facts: Sequence[DeviationFacts], also: Also | None) -> str:
-    """Return the sentences on the number of key steps, with how many deviations hold with others."""
+    """Return the sentences on the number of key steps, and on how many deviations hold with other numbers."""
     likely = [row.deviation for row in facts if row.sureness != "doubtful" and row.deviation.against == "others"]
     if not number or not likely:
         return number
@@ -654,12 +658,12 @@ def _lines(
 ) -> list[_Line]:
     """Return the videos with their deviations; ``nothing`` is the text for videos without deviation and annotation."""
     lines: list[_Line] = []
-    found = {recording.video: {event.key_step for event in recording.events} for recording in recordings}
+    found = {one.video: _as_found(one, procedure.order) for one in recordings}
     for place, video in enumerate(videos):
         if video.status == "skipped":
             continue
         of_video = [row for row in deviations if row.deviation.video == video.id]
-        # The most surprising ones come first.
+        # The most surprising deviations come first.
         first = [row for row in of_video if row.sureness != "doubtful"][:MOST_DEVIATIONS]
         of_video.sort(key=lambda row: (row.deviation.start_s, row.deviation.key_step))
         moments, others = ([row for row in of_video if (row in first) is chosen] for chosen in (True, False))
@@ -667,6 +671,8 @@ def _lines(
         doubtful = sum(row.sureness == "doubtful" for row in of_video)
         if video.id not in taught:
             none = none or nothing
+        if not none:
+            none = "only doubtful deviations" if others else found.get(video.id) or NOTHING
         lines.append(
             _Line(
                 place=place,
@@ -677,15 +683,25 @@ def _lines(
                 given=video.id in taught,
                 moments=moments,
                 others=others,
-                none=none,
-                lacks=[step for step in procedure.order if video.id in found and step not in found[video.id]],
+                none=none.split(_STEP),
             )
         )
     return lines
 
 
+def _as_found(recording: Recording, order: Sequence[int]) -> str:
+    """Return which key steps a video repeats or lacks although none of that is a deviation; often empty."""
+    counts = Counter(event.key_step for event in recording.events)
+    again = [f"{_STEP}{step}{_STEP} ({n} times)" for step, n in sorted(counts.items()) if n > 1]
+    lacking = [f"{_STEP}{step}{_STEP}" for step in order if recording.events and step not in counts]
+    if len(lacking) > MOST_NAMED:
+        lacking = [f"{len(lacking)} key steps"]
+    parts = ("found again", again), ("not found here", lacking)
+    return "; ".join(f"{words}: {join_words(steps)}" for words, steps in parts if steps)
+
+
 def _most_different(lines: Sequence[_Line]) -> str:
-    """Return a sentence on the videos with the most deviations, and those with the next most.
+    """Return a sentence on the videos with the most deviations, and on the videos with the next most.
 
     Doubtful ones, which a line folds away, do not count. Returns an empty text if no video has more than these.
     """
@@ -713,7 +729,7 @@ def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], floa
     Returns an empty list if no two seeds have a video in common.
 
     ``agreed`` takes the indices of two of the ``runs``, the smaller one first, and returns the share of frames on which
-    these runs agree, or None without a common video.
+    these runs agree, or None if they have no video in common.
     """
     seeds = [at for at, other in enumerate(runs) if (other.method, other.decoder) == (run.method, run.decoder)]
     shares = [share for pair in combinations(seeds, 2) if (share := agreed(*pair)) is not None]
