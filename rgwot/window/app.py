@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from rgwot import paths
 from rgwot.paths import RESULTS
 from rgwot.reporting.page.shell import as_window, home_page
 from rgwot.runtime.errors import RgwotError, one_line
@@ -37,7 +36,7 @@ Answer = Callable[[Request, Mapping[str, Any]], object]
 
 
 class _Endpoints:
-    """The answers to the questions and changes of a session's pages."""
+    """The answers to the requests of a session's pages: those that only read, and those that change something."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -49,11 +48,11 @@ class _Endpoints:
     def page(self, request: Request) -> Response:
         dataset, task = request.path_params["dataset"], request.path_params["task"]
         entries_of(self.session.study(), dataset, task)
-        file = paths.at(paths.PAGE, dataset=dataset, task=task)
-        if not file.is_file():
+        page = self.session.page(dataset, task)
+        if page is None:
             return RedirectResponse("/", 303)
         self.session.answers.warm(dataset, task)
-        return HTMLResponse(as_window(file))
+        return HTMLResponse(as_window(*page, self.session.now(dataset, task, page[1])))
 
     def result(self, request: Request) -> Response:
         file = Path(RESULTS, request.path_params["path"])
@@ -196,7 +195,7 @@ def _change(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _answered(answer: Callable[[], object]) -> Response:
-    """Return an answer as a response; a mistake is one line, with the status by which a page tells what to do."""
+    """Return an answer as a response; a mistake is one line, with a status from which a page knows what to do."""
     try:
         found = answer()
     except SomebodyElses as error:

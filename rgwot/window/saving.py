@@ -1,8 +1,8 @@
 """Saving of files that people change in the window: at once, where the commands expect them, never over others' files.
 
-A file may be replaced if this server wrote it, or if the page that sends the new one was made from it: then the page
-gives the digest of what it read. Everything else is somebody else's work. Every file is checked by the reader of the
-commands before it is written, and renamed into place, so that there is never half a file.
+A file may be replaced if this server wrote it, or if the page that sends the new content was made from it; the page
+then sends the digest of the file that it read. All other files are somebody else's work. Every new file is checked by
+the reader of the commands and then renamed into place, so that there is never half a file.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rgwot.runtime.files import replacing, write_json
 
 #: The folder of the window's own files in the folder of a study.
 OWN = Path(".rgwot")
-#: The last digests of the files that this and earlier servers wrote, by path. There are two, because a server may be
-#: killed after it has noted the new one and before the file is there.
+#: The last two digests of each file that this and earlier servers wrote, by path. The new digest is noted before the
+#: file is written, and a server may be killed in between.
 _REGISTER = OWN / "saved.json"
 _LAST = 2
 
 
 class SomebodyElses(RgwotError):
-    """Error: a file that is not to be replaced; ``apart`` is a free name beside it."""
+    """Error: a file must not be replaced; ``apart`` is a free name beside it."""
 
     def __init__(self, path: Path, why: str) -> None:
         self.apart = free_name(path)
@@ -63,7 +63,7 @@ def digest_of(path: Path) -> str:
 
 
 def free_name(path: Path) -> Path:
-    """Return a path beside another one, with the lowest number that no file has."""
+    """Return a path beside another path, its name with the lowest number that no file has yet."""
     number = 1
     while (apart := path.with_name(f"{path.stem}.{number}{path.suffix}")).exists():
         number += 1
@@ -86,7 +86,7 @@ class Saving:
         Raises
         ------
         SomebodyElses
-            If the file is to stay.
+            If the file must not be replaced.
         """
         digest = digest_of(target.path)
         if target.taken:
@@ -112,9 +112,9 @@ class Saving:
         Raises
         ------
         SomebodyElses
-            If the file has another content than the one with the digest ``base``.
+            If the content of the file does not have the digest ``base``.
         RgwotError
-            For a content that the commands could not read, a full disk or a folder that cannot be written to.
+            If the commands could not read the content, the disk is full, or the folder cannot be written to.
         """
         with self._lock:
             if apart:

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ from rgwot.study.study import Study, Task
 from rgwot.window.answers import Answers
 from rgwot.window.beginning import Proposal, begin
 from rgwot.window.proxies import Proxies
+from rgwot.window.remaining import STAGES, Remaining, footage
 from rgwot.window.runs import QUIET_S, Runs
 from rgwot.window.saving import Saving, SomebodyElses
 from rgwot.window.study_files import CONFIG, entries_of, save_another_seed, save_K, target
@@ -36,7 +38,7 @@ class Busy(RgwotError):
 
 
 class Session:
-    """A study that is open in the window; or a folder of videos, until the page has asked what it has to.
+    """A study that is open in the window, or a folder of videos until the user has named the study.
 
     Everything is in the current folder, as for the commands.
     """
@@ -47,6 +49,7 @@ class Session:
         self._study: tuple[object, Study] | None = None
         self._generation = 0
         self._windows: dict[str, float] = {}
+        self._pages: dict[tuple[str, str], tuple[str, int]] = {}
         self._alone_since = time.monotonic()
         self._met = False
         if isinstance(opened, Path):
@@ -55,6 +58,7 @@ class Session:
     def _enter(self, folder: Path) -> None:
         os.chdir(folder)
         self.saving, self.runs = Saving(), Runs(self._ran)
+        self._remaining = Remaining()
         self.answers, self.proxies = Answers(self.study, self.runs.at_work), Proxies()
         self.proposal = None
         self.runs.want()
@@ -92,7 +96,7 @@ class Session:
     # Windows
 
     def seen(self, window: str) -> int:
-        """Note that a window is open; return the number of open windows."""
+        """Record that a window is open; return the number of open windows."""
         with self._lock:
             self._met = True
             now = time.monotonic()
@@ -130,13 +134,15 @@ class Session:
         try:
             listed, problem = self._tasks(), ""
         except (RgwotError, OSError) as error:
-            # A run rewrites files; what is still missing when it has ended is reported then.
+            # A run rewrites files; files that are missing are reported only after the run has ended.
             listed, problem = [], "" if self.runs.at_work() else one_line(error)
+        run = self.runs.state()
+        left = self._remaining(run, footage(self.study()) if run["progress"] else {})
         return {
             "folder": str(Path.cwd()),
             "tasks": listed,
             "problem": problem,
-            "run": self.runs.state(),
+            "run": {**run, "stages": list(STAGES), "left_s": left},
             "answers": self.answers.state(),
         }
 
@@ -145,15 +151,34 @@ class Session:
         listed = []
         for dataset in study.config.page_datasets:
             for task in tasks(study, dataset):
-                page = Tree(Path(RESULTS), dataset, task).at(paths.PAGE)
+                page = self.page(dataset, task)
                 listed.append(
                     {
                         "dataset": dataset, "task": task, "title": readable(task),
                         "videos": len(videos(Task(study, dataset, task))),
-                        "made": str(page.stat().st_mtime_ns) if page.exists() else "",
+                        "made": str(page[1]) if page else "",
                     }
                 )  # fmt: skip
         return listed
+
+    def page(self, dataset: str, task: str) -> tuple[str, int] | None:
+        """Return the text of a page, and when it was made; the last one while a run makes it again; None before."""
+        path = Tree(Path(RESULTS), dataset, task).at(paths.PAGE)
+        with self._lock, suppress(OSError):
+            made = path.stat().st_mtime_ns
+            if self._pages.get((dataset, task), ("", 0))[1] != made:
+                self._pages[dataset, task] = path.read_text(encoding="utf-8"), made
+        return self._pages.get((dataset, task))
+
+    def now(self, dataset: str, task: str, page_ns: int) -> dict[str, Any]:
+        """Return what a page made at ``page_ns`` lacks: labels and names as their files are, and what may be saved."""
+        # First the digests: a file that changes meanwhile is then refused, instead of replaced by what nobody saw.
+        try:
+            found = self.files(dataset, task, page_ns)
+        except (RgwotError, OSError):
+            return {}
+        labels = self.answers.labels_now(dataset, task)
+        return {"files": found, **labels} if labels else {}
 
     def from_results(self, answer: Callable[[], Answer]) -> Answer:
         """Return an answer that is read from results; raises `Busy` if it cannot be read while a run is at work."""
@@ -166,7 +191,7 @@ class Session:
             raise
 
     def files(self, dataset: str, task: str, page_ns: int) -> dict[str, Any]:
-        """Return for every file that the page of a task may save its path and digest, or why it is to stay."""
+        """Return, for every file that the page of a task may save, its path and digest, or why it stays as it is."""
         study, found = self.study(), {}
         for kind, video in [
             ("names", ""),
@@ -181,7 +206,7 @@ class Session:
         return found
 
     def save(self, kind: str, dataset: str, task: str, video: str, text: str | None, base: str, apart: bool) -> str:
-        """Save a file of a page; return its new digest. What it changes is learned, and a run writes the results."""
+        """Save a file of a page; return its new digest. New labels are learned from, and a run writes the results."""
         own = target(self.study(), kind, dataset, task, video)
         _, digest = self.saving.save(own, text, base, apart)
         self._changed()

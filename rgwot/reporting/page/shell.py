@@ -2,8 +2,8 @@
 
 Names of files, tasks and key steps are data, never markup: the template escapes all texts, and other data is JSON
 without any ``<``. A Content Security Policy allows only the page's script and style sheet, by their digests, the
-pictures inside the page, and videos that are local files or on the same server. A page may ask the server that it came
-from, as in `rgwot open`; a file came from none.
+pictures inside the page, and videos that are local files or on the same server. A page may send requests to the server
+that it came from, as in `rgwot open`, but not if it is a file.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from importlib.resources import files
-from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -102,11 +102,16 @@ def home_page() -> str:
 
 
 def in_window(text: str) -> str:
-    """Return a text of a page with what a person does in the window in place of what one does without it."""
+    """Return a text of a page with instructions for the window in place of those for a page without a server."""
     return text.replace(SEE_BOTH, "look at both (Compare with another seed, under Result)")
 
 
-def as_window(page: Path) -> str:
-    """Return a page with the time at which it was made, by which its script knows that there is a server."""
-    text, made = in_window(page.read_text(encoding="utf-8")), page.stat().st_mtime_ns
+def as_window(page: str, made: int, now: Mapping[str, object]) -> str:
+    """Return the text of a page with the time at which it was ``made``, by which its script knows that it has a server.
+
+    ``now`` replaces the data of the page that are older than the files which people save.
+    """
+    text = in_window(page)
+    data = '<script type="application/json" id="data">'
+    text = text.replace(data, f'<script type="application/json" id="now">{embedded(now)}</script>\n{data}', 1)
     return text.replace('<html lang="en">', f'<html lang="en" data-window="{made}">', 1)

@@ -4,9 +4,9 @@
 import { channelsOf } from "./channels.js";
 import { byId, isTyped, make, offer, spread } from "./dom.js";
 import { annotations, isLabelled, labelsOf, setLabels, undo } from "./labels.js";
-import { allNames, keyList, keysOf, lookOfName, nameFor, startNewName } from "./names.js";
+import { keyList, keysOfNames, lookOfName, nameFor, startNewName } from "./names.js";
 import { opened, release, sourceOf } from "./player.js";
-import { calledNow, segmentsOf, stepName } from "./results.js";
+import { calledNow, place, segmentsOf, stepName } from "./results.js";
 import { beginStep, indexAt, isMark, moveEnd, moveStart, putMark, reached, withoutRowAt } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { clock } from "./text.js";
@@ -48,14 +48,16 @@ function clockOf(video, seconds) {
 
 /** Show a video from its start, or from `seconds`. */
 export function labelVideo(video, seconds = 0) {
+  keepGrown();
   if (stage) release(stage);
-  growing = false;
   tellLabel("");
   stage = sourceOf(video) ? opened(video, seconds, false, tellLabel) : clockOf(video, seconds);
   byId("label-video").value = String(video);
   if (!sourceOf(video)) stage.channels = channelsOf(video, tellLabel, (time) => seek(1000 * time));
   byId("label-stage").replaceChildren(stage.channels?.element || stage.element);
   for (const kind of ["timeupdate", "seeked", "pause", "ended"]) stage.element.addEventListener(kind, followPlayhead);
+  // The controls of the video were used: the playhead is elsewhere by now.
+  stage.element.addEventListener("seeking", () => keepGrown(shownRows));
   // After a click on them, the controls of the video would keep all keys for themselves.
   stage.element.addEventListener("focusin", ({ target }) => { if (!target.matches(":focus-visible")) target.blur(); });
   stage.element.playbackRate = speed;
@@ -65,15 +67,19 @@ export function labelVideo(video, seconds = 0) {
 /** While a video plays, the step that was begun last reaches the playhead; it is saved when the video stops. */
 function followPlayhead() {
   if (!stage) return null;
-  const { video, element } = stage;
-  if (growing && !marking()) {
-    const rows = reached(labelsOf(video), here());
-    if (element.paused) {
-      growing = false;
-      setLabels(video, rows, `grown ${video}`);
-    } else return drawRows(rows);
-  }
+  if (growing && !marking() && !stage.element.paused) return drawRows(grown());
+  keepGrown();
   return drawHead();
+}
+
+/** The rows, with the step that was begun last up to the playhead. */
+const grown = () => reached(labelsOf(stage.video), here());
+
+/** Save the step that was begun last as far as it has grown. */
+function keepGrown(rows = growing && stage ? grown() : null) {
+  if (!growing || !stage) return;
+  growing = false;
+  if (JSON.stringify(rows) !== JSON.stringify(labelsOf(stage.video))) setLabels(stage.video, rows, `grown ${stage.video}`);
 }
 
 /** Begin a step at the playhead, or mark it. */
@@ -89,8 +95,9 @@ function give(name) {
   }
   if (marking()) setLabels(video, putMark(rows, time, name));
   else {
-    setLabels(video, beginStep(growing ? reached(rows, time) : rows, time, name, durationOf(video)));
-    growing = !stage.element.paused;
+    setLabels(video, beginStep(growing ? grown() : rows, time, name, durationOf(video)));
+    // It grows when the video plays, be it now or later.
+    growing = true;
   }
   tellLabel(`${name === "-" ? "no step" : calledNow(name)} at ${clock(time / 1000, 1)}`);
 }
@@ -98,7 +105,7 @@ function give(name) {
 /** Add a new step to the list; nothing is labelled before its key is pressed. */
 function listStep(name) {
   drawLabelling();
-  const key = keysOf(allNames()).get(name);
+  const key = keysOfNames().get(name);
   tellLabel(`${key ? `Key ${key}` : "A click on its name"} ${marking() ? "marks" : "begins"} ${calledNow(name)}.`);
 }
 
@@ -209,7 +216,7 @@ function drawHead() {
 }
 
 function seek(ms) {
-  growing = false;
+  keepGrown();
   stage.element.currentTime = stage.origin + Math.max(0, Math.min(durationOf(stage.video), ms)) / 1000;
   drawHead();
 }
@@ -230,7 +237,7 @@ function nextVideo() {
 }
 
 const COMMANDS = {
-  " ": () => (stage.element.paused ? stage.element.play().catch(() => {}) : stage.element.pause()),
+  " ": () => (stage.element.paused ? stage.element.play().catch(() => {}) : pauseLabelling()),
   ",": () => { stage.element.pause(); seek(here() - 1000 / DATA.videos[stage.video].fps); },
   ".": () => { stage.element.pause(); seek(here() + 1000 / DATA.videos[stage.video].fps); },
   Home: () => seek(0),
@@ -259,8 +266,27 @@ function byKey(event) {
 
 export const showLabelling = drawLabelling;
 
-/** Stop the player when another tab is shown. */
+/** Where a person is: the video, its time, and how it is shown. */
+export const labelPlace = () => stage && {
+  video: DATA.videos[stage.video].id, seconds: here() / 1000, speed, zoom: byId("label-zoom").value, mode: byId("label-mode").value, scroll: byId("label-scroll").scrollLeft,
+};
+
+/** Go to where a person was on the page before. */
+export function restorePlace(kept) {
+  if (!place.has(kept.video)) return;
+  byId("label-zoom").value = kept.zoom;
+  byId("label-mode").value = kept.mode;
+  speed = kept.speed;
+  labelVideo(place.get(kept.video), kept.seconds);
+  const scroll = () => { byId("label-scroll").scrollLeft = kept.scroll; };
+  scroll();
+  // Until a video is there, its playhead is at the start, and the bar follows it.
+  stage.element.addEventListener("seeked", scroll, { once: true });
+}
+
+/** Stop the player, as when another tab is shown, and save the step that was begun last. */
 export function pauseLabelling() {
+  keepGrown();
   if (stage) stage.element.pause();
 }
 

@@ -1,6 +1,6 @@
-// The annotations of the videos, as people make them in the window: rows [start, end, name] in milliseconds; a mark
-// starts where it ends, and the name "-" is background. They belong to the videos and not to a result, so they have names
-// and not numbers. Every change is saved, and can be undone back to the opening of the page.
+// The annotations of the videos, as people make them in the window: rows [start, end, name] in milliseconds; a mark has
+// equal start and end, and the name "-" means background. They belong to videos and not to a result, so they have names
+// instead of numbers. Every change is saved; all changes since the page was opened can be undone.
 
 import { MADE } from "./server.js";
 import { save } from "./saving.js";
@@ -11,7 +11,7 @@ import { csvField, ms } from "./text.js";
 /** Sends "changed" when an annotation has changed. */
 export const annotations = new EventTarget();
 const rowsOfTruth = (video) => DATA.truth[video].map(([start, end, step]) => [ms(start), ms(end), step ? DATA.steps[step] : "-"]);
-/** The annotations when the page was opened. */
+/** The annotations as they were when the page was opened. */
 const atOpening = DATA.videos.map((_, video) => rowsOfTruth(video));
 
 export const labelsOf = (video) => state.labels.get(video) || atOpening[video];

@@ -1,17 +1,17 @@
-// Saving at once, in the window: every change is sent to the server, which writes the file that the commands read. What
-// is not saved yet is kept in this browser, reported, and sent again.
+// In the window, every change is saved at once: it is sent to the server, which writes the file that the commands read.
+// A change that is not saved yet is kept in this browser, reported, and sent again.
 
 import { byId, make, recall, remember } from "./dom.js";
 import { ask, below, MADE, tell } from "./server.js";
-import { DATA } from "./state.js";
+import { DATA, filesNow } from "./state.js";
 import { plural } from "./text.js";
 
 const AGAIN_MS = 2000;
 const KEPT = `rgwot unsaved ${DATA.dataset}/${DATA.task}`;
-/** What is not saved yet, by file: { kind, video, text, fault }; a file with a `fault` waits for a person. */
+/** What is not saved yet, by file: { kind, video, text, fault }; a file with a `fault` waits until a person decides. */
 const unsaved = new Map(((recall(KEPT, null) || { unsaved: [] }).unsaved).map(([key, entry]) => [key, { ...entry, fault: "" }]));
 /** By file: the digest of its last known content, or why it must not be replaced and which name is free instead. */
-let savedFiles = null;
+let savedFiles = filesNow;
 let isSending = false;
 
 /** Save a file of the task: the text of `names`, `groups` or the `annotation` of a video; null removes it. */
