@@ -205,7 +205,7 @@ def load(place: FunctionOrPath) -> Any:
     try:
         with extras(name):
             return getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError) as error:
         if isinstance(error, ImportError) and error.name != module:
             raise
         raise RgwotError(f"{place!r}: {first_line(error)}; expected MODULE:FUNCTION of an importable module") from error

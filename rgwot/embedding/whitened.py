@@ -38,7 +38,7 @@ MOST_LEVELS = 16
 are seen or not have 6; measured channels have 4,466 or more, and 54 or more if rounded to three decimals."""
 
 DISCRETE = "discrete"
-"""Key of what was learned: which channels are discrete (`Levels`)."""
+"""Key of what was learned: which channels are discrete (`_Levels`)."""
 
 SMALL = 1500
 """A matrix with at most this many rows is decomposed fully (in a quarter of a second); above, Lanczos is faster."""
@@ -125,7 +125,7 @@ def condition(x: NDArray[np.floating], settings: Whitened, dtype: str = "float16
     return smooth(np.concatenate(blocks, axis=1), settings.smooth).astype(np.float32)
 
 
-class Levels:
+class _Levels:
     """Distinct values of every channel, over videos (T, C) that are added one by one."""
 
     def __init__(self) -> None:
@@ -278,7 +278,7 @@ def fit_whitened(stores: Sequence[VideoFeatures], seed: int, settings: Whitened)
     """Fit the whitening to the training videos; return the embedding ``whitened``. The seed has no effect."""
     # Sums over threads depend on their number; one thread gives the same files everywhere.
     usual = usual_length([len(store) for store in stores])
-    levels, videos = Levels(), []
+    levels, videos = _Levels(), []
     with threadpool_limits(limits=1):
         for store in stores:
             x = cell_means(store, settings.grid)

@@ -15,7 +15,7 @@ from rgwot.embedding.interface import ArrayFeatures, Fitted, spatial_means
 from rgwot.embedding.settings import Whitened
 from rgwot.embedding.whitened import (
     DISCRETE,
-    Levels,
+    _Levels,
     Whitening,
     cell_means,
     condition,
@@ -198,7 +198,7 @@ def test_videos_held_out_do_not_reach_the_components(write_stores: Callable[...,
 
 
 def discrete(*parts: np.ndarray) -> list[bool]:
-    levels = Levels()
+    levels = _Levels()
     for x in parts:
         levels.add(x.astype(np.float32))
     return [bool(one) for one in levels.discrete()]
