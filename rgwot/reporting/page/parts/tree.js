@@ -140,6 +140,9 @@ function showCut() {
 
 let savedK = 0;
 let cutTimer = 0;
+/** The number that the slider asked for last, and whether the server looks for one; then others have to wait. */
+let wantedK = 0;
+let looking = false;
 
 /** In the window, the result with this number of key steps takes the place of the one without labels. */
 async function followCut() {
@@ -150,15 +153,22 @@ async function followCut() {
   }
   Object.assign(byId("cut-use"), { hidden: false, disabled: true, textContent: `Use ${K}` });
   byId("cut-status").textContent = `Looking for ${plural(K, "key step")}.`;
+  wantedK = K;
+  if (looking) return;
+  looking = true;
   try {
     const answer = await ask(below("/api/K", DATA.dataset, DATA.task, String(K)));
-    // The slider may have moved meanwhile.
-    if (state.cut.K === K) live.dispatchEvent(new CustomEvent("answer", { detail: { run: putAnswer(answer), learned: false } }));
-    tellCut();
+    if (state.cut.K === K) {
+      live.dispatchEvent(new CustomEvent("answer", { detail: { run: putAnswer(answer), learned: false } }));
+      tellCut();
+    }
   } catch (error) {
-    byId("cut-status").textContent = error.message;
+    if (state.cut.K === K) byId("cut-status").textContent = error.message;
     afterRun(error, () => { if (state.cut.K === K) followCut(); });
   }
+  looking = false;
+  // The slider has moved meanwhile.
+  if (wantedK !== K && state.cut.K === wantedK) followCut();
 }
 
 function tellCut() {
