@@ -18,8 +18,10 @@ const CLICKED_PX = 3;
 /** The player: that of `opened`, or a clock for features without a video. */
 let stage = null;
 let speed = 1;
-/** The row that is being labelled: it grows with the playhead. */
-let growing = false;
+/** The start of the step that was begun last (ms), whose row grows with the playhead; null if none is running. */
+let running = null;
+/** The last time up to which the video has played (ms); after a jump the playhead is elsewhere. */
+let playedTo = 0;
 /** The rows to draw, including the growing one. */
 let shownRows = [];
 
@@ -34,7 +36,10 @@ function clockOf(video, seconds) {
   let timer = 0;
   element.pause = () => { clearInterval(timer); element.paused = true; element.dispatchEvent(new Event("pause")); };
   element.play = async () => {
-    if (element.currentTime >= DATA.videos[video].duration) element.currentTime = 0;
+    if (element.currentTime >= DATA.videos[video].duration) {
+      element.currentTime = 0;
+      element.dispatchEvent(new Event("seeking"));
+    }
     element.paused = false;
     timer = setInterval(() => {
       element.currentTime = Math.min(DATA.videos[video].duration, element.currentTime + (element.playbackRate * FEATURES_TICK_MS) / 1000);
@@ -48,14 +53,15 @@ function clockOf(video, seconds) {
 
 /** Show a video from its start, or from `seconds`. */
 export function labelVideo(video, seconds = 0) {
+  leaveStep();
   if (stage) release(stage);
-  growing = false;
   tellLabel("");
   stage = sourceOf(video) ? opened(video, seconds, false, tellLabel) : clockOf(video, seconds);
   byId("label-video").value = String(video);
   if (!sourceOf(video)) stage.channels = channelsOf(video, tellLabel, (time) => seek(1000 * time));
   byId("label-stage").replaceChildren(stage.channels?.element || stage.element);
   for (const kind of ["timeupdate", "seeked", "pause", "ended"]) stage.element.addEventListener(kind, followPlayhead);
+  stage.element.addEventListener("seeking", endStep);
   // After a click on them, the controls of the video would keep all keys for themselves.
   stage.element.addEventListener("focusin", ({ target }) => { if (!target.matches(":focus-visible")) target.blur(); });
   stage.element.playbackRate = speed;
@@ -65,15 +71,30 @@ export function labelVideo(video, seconds = 0) {
 /** While a video plays, the step that was begun last reaches the playhead; it is saved when the video stops. */
 function followPlayhead() {
   if (!stage) return null;
-  const { video, element } = stage;
-  if (growing && !marking()) {
-    const rows = reached(labelsOf(video), here());
-    if (element.paused) {
-      growing = false;
-      setLabels(video, rows, `grown ${video}`);
-    } else return drawRows(rows);
-  }
+  if (running === null || marking() || stage.element.seeking) return drawHead();
+  playedTo = here();
+  if (!stage.element.paused) return drawRows(reached(labelsOf(stage.video), playedTo));
+  saveRunning();
   return drawHead();
+}
+
+/** Save the step that runs as it is drawn, up to where the video has played. */
+function saveRunning() {
+  const { video } = stage;
+  const rows = reached(labelsOf(video), playedTo);
+  if (JSON.stringify(rows) !== JSON.stringify(labelsOf(video))) setLabels(video, rows, `grown ${video}`);
+}
+
+/** End the step that runs where the video has played: the playhead has jumped. */
+function endStep() {
+  if (running !== null && !marking()) saveRunning();
+  running = null;
+}
+
+/** End the step that runs at the playhead, which is about to go elsewhere. */
+function leaveStep() {
+  if (running !== null && !stage.element.seeking) playedTo = Math.max(playedTo, here());
+  endStep();
 }
 
 /** Begin a step at the playhead, or mark it. */
@@ -89,8 +110,9 @@ function give(name) {
   }
   if (marking()) setLabels(video, putMark(rows, time, name));
   else {
-    setLabels(video, beginStep(growing ? reached(rows, time) : rows, time, name, durationOf(video)));
-    growing = !stage.element.paused;
+    const before = running === null ? rows : reached(rows, time);
+    [running, playedTo] = [time, time];
+    setLabels(video, beginStep(before, time, name, durationOf(video)));
   }
   tellLabel(`${name === "-" ? "no step" : calledNow(name)} at ${clock(time / 1000, 1)}`);
 }
@@ -105,15 +127,17 @@ function listStep(name) {
 /** Delete the mark at the playhead, or else the segment. */
 function deleteHere() {
   const { video } = stage;
-  const rows = withoutRowAt(labelsOf(video), here(), 1000 / DATA.videos[video].fps);
-  growing = false;
+  // The step that runs ends at the playhead.
+  const time = running === null ? here() : Math.max(running, here() - 1);
+  leaveStep();
+  const rows = withoutRowAt(labelsOf(video), time, 1000 / DATA.videos[video].fps);
   if (rows.length < labelsOf(video).length) setLabels(video, rows);
   tellLabel("");
 }
 
 /** Undo the last change or, with `redo`, make it again; it may be of another video, which is then shown. */
 function undoLabel(redo = false) {
-  growing = false;
+  running = null;
   const video = undo(redo);
   if (video >= 0 && video !== stage.video) labelVideo(video);
   tellLabel("");
@@ -169,6 +193,7 @@ function labelGrip(index, side, time) {
     event.preventDefault();
     event.stopPropagation();
     stage.element.pause();
+    leaveStep();
     grip.setPointerCapture(event.pointerId);
     grip.dataset.held = String(event.clientX);
   });
@@ -209,7 +234,7 @@ function drawHead() {
 }
 
 function seek(ms) {
-  growing = false;
+  leaveStep();
   stage.element.currentTime = stage.origin + Math.max(0, Math.min(durationOf(stage.video), ms)) / 1000;
   drawHead();
 }
@@ -261,7 +286,9 @@ export const showLabelling = drawLabelling;
 
 /** Stop the player when another tab is shown. */
 export function pauseLabelling() {
-  if (stage) stage.element.pause();
+  if (!stage) return;
+  leaveStep();
+  stage.element.pause();
 }
 
 export function startLabelling() {
@@ -275,6 +302,7 @@ export function startLabelling() {
   byId("label-redo").addEventListener("click", () => undoLabel(true));
   byId("label-axis").addEventListener("click", ({ target, clientX }) => seek(target.matches(".mark") ? shownRows[Number(target.dataset.index)][0] : timeAt(clientX)));
   startNewName("label-new", listStep);
+  window.addEventListener("pagehide", leaveStep);
   document.addEventListener("keydown", byKey);
   annotations.addEventListener("changed", () => { if (state.view === "label" && stage) drawLabelling(); });
 }
