@@ -9,19 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rgwot import paths
 from rgwot.columns import readable
-from rgwot.paths import RESULTS, Tree
 from rgwot.runtime.errors import RgwotError, one_line
 from rgwot.study.datasets import tasks, videos
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study, Task
 from rgwot.window.answers import Answers
 from rgwot.window.beginning import Proposal, begin
+from rgwot.window.last_pages import keep_pages, last_made, last_page
 from rgwot.window.proxies import Proxies
 from rgwot.window.runs import QUIET_S, Runs
-from rgwot.window.saving import Saving, SomebodyElses
-from rgwot.window.study_files import CONFIG, entries_of, save_another_seed, save_K, target
+from rgwot.window.saving import Saving
+from rgwot.window.study_files import CONFIG, contents, entries_of, save_another_seed, save_K, target
 
 Answer = TypeVar("Answer")
 
@@ -54,7 +53,7 @@ class Session:
 
     def _enter(self, folder: Path) -> None:
         os.chdir(folder)
-        self.saving, self.runs = Saving(), Runs(self._ran)
+        self.saving, self.runs = Saving(), Runs(keep_pages, self._ran)
         self.answers, self.proxies = Answers(self.study, self.runs.at_work), Proxies()
         self.proposal = None
         self.runs.want()
@@ -145,12 +144,11 @@ class Session:
         listed = []
         for dataset in study.config.page_datasets:
             for task in tasks(study, dataset):
-                page = Tree(Path(RESULTS), dataset, task).at(paths.PAGE)
                 listed.append(
                     {
                         "dataset": dataset, "task": task, "title": readable(task),
                         "videos": len(videos(Task(study, dataset, task))),
-                        "made": str(page.stat().st_mtime_ns) if page.exists() else "",
+                        "made": last_made(dataset, task),
                     }
                 )  # fmt: skip
         return listed
@@ -165,20 +163,12 @@ class Session:
                 raise Busy("Waiting for the run, which is writing the results.") from error
             raise
 
-    def files(self, dataset: str, task: str, page_ns: int) -> dict[str, Any]:
-        """Return for every file that the page of a task may save its path and digest, or why it is to stay."""
-        study, found = self.study(), {}
-        for kind, video in [
-            ("names", ""),
-            ("groups", ""),
-            *(("annotation", v) for v in entries_of(study, dataset, task)),
-        ]:
-            own = target(study, kind, dataset, task, video)
-            try:
-                found[f"{kind} {video}".strip()] = {"path": str(own.path), "base": self.saving.base(own, page_ns)}
-            except SomebodyElses as error:
-                found[f"{kind} {video}".strip()] = {"path": str(own.path), "why": str(error), "apart": error.apart.name}
-        return found
+    def files(self, dataset: str, task: str, only: str = "") -> dict[str, Any]:
+        """Return the files that the page of a task may save, as they are now (`contents`)."""
+        study = self.study()
+        entries_of(study, dataset, task)
+        page = last_page(dataset, task)
+        return contents(study, self.saving, page.text if page else "", dataset, task, only)
 
     def save(self, kind: str, dataset: str, task: str, video: str, text: str | None, base: str, apart: bool) -> str:
         """Save a file of a page; return its new digest. What it changes is learned, and a run writes the results."""

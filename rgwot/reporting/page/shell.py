@@ -13,7 +13,6 @@ import hashlib
 import json
 import re
 from importlib.resources import files
-from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -104,9 +103,3 @@ def home_page() -> str:
 def in_window(text: str) -> str:
     """Return a text of a page with what a person does in the window in place of what one does without it."""
     return text.replace(SEE_BOTH, "look at both (Compare with another seed, under Result)")
-
-
-def as_window(page: Path) -> str:
-    """Return a page with the time at which it was made, by which its script knows that there is a server."""
-    text, made = in_window(page.read_text(encoding="utf-8")), page.stat().st_mtime_ns
-    return text.replace('<html lang="en">', f'<html lang="en" data-window="{made}">', 1)
