@@ -69,7 +69,7 @@ class Block(BaseModel):
 
     @classmethod
     def of(cls, blocks: Blocks, where: str = "settings") -> Self:
-        """Return the settings that ``blocks`` give it; keys that it does not have are left out.
+        """Return the settings of this class from ``blocks``; keys that the class does not have are left out.
 
         Raises RgwotError, a line with ``where``, for a wrong value.
         """
@@ -111,7 +111,7 @@ class Model(Block):
     Attributes
     ----------
     NAME, SOURCE
-        Its name in ids, which is also the name of its block unless ``BLOCK`` says another; and where it comes from.
+        Its name in ids, which is also the name of its block unless ``BLOCK`` is set; and where it comes from.
     FUNCTION, RESTORE
         The function that it stands for, and the one that labels or embeds other videos with what was learned; empty
         where there is none. Both take the model as last argument.

@@ -59,7 +59,7 @@ class HowMany:
         Parameters
         ----------
         K
-            Number of key steps, from 1 to the number of leaves; RgwotError is raised for another one.
+            Number of key steps, from 1 to the number of leaves; RgwotError is raised for any other number.
         """
         n = len(self.merges) + 1
         if not _is_integer(K) or not 1 <= K <= n:
@@ -88,7 +88,7 @@ class HowMany:
 
 
 def how_many(found: Discovery) -> HowMany:
-    """Grow the tree of key steps, which tells what each K merges and splits, like the tab *How many?* of the page.
+    """Grow the tree of key steps, which shows what each K merges and splits, like the tab *How many?* of the page.
 
     The tree follows from the embeddings and the seed of a result, not from its K.
 
@@ -166,7 +166,7 @@ def repeated(found: Discovery, n: int, n_jobs: int | None, progress: bool) -> St
         raise RgwotError(f"n: found {n!r}, expected a whole number, 2 or more")
     embeddings_of(found, "stability")
     if found.key_steps.diagnostics.labelled is not None and found.given is None:
-        raise RgwotError("stability: found a loaded result, which has not kept its labels; expected one of discover")
+        raise RgwotError("stability: found a loaded result without its labels; expected a result of discover")
     given = {} if found.given is None else found.given.labels
     free = {
         name: given[id_of(name)] < 0 if id_of(name) in given else np.full(len(own), True)

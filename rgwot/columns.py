@@ -18,7 +18,7 @@ ORDER_COLUMNS = ("video", "order")
 PROCEDURE_COLUMNS = ("rank", "order", "n_videos", "share")
 DEVIATION_COLUMNS = ("video", "kind", "key_step", "start_s", "end_s", "surprise", "sureness", "against")
 
-#: The columns that tell how a score was made: protocol, background and label rule.
+#: The columns that say how a score was made: protocol, background and label rule.
 CELL = ("protocol", "background", "label_rule")
 #: The columns that identify the run of a score.
 IDENTITY = ("dataset", "task", "method", "decoder", "seed")

@@ -36,7 +36,7 @@ class TimeChoice:
 
     ``agreement`` is the J of labels made without time, and ``concordance`` that of the orders of videos. If the latter
     is large enough, ``kept`` is the J with common time, divided by that without, and ``differ`` the share of samples
-    that have other labels with it. ``why`` tells why nothing could be chosen.
+    that have other labels with it. ``why`` says why nothing could be chosen.
     """
 
     chosen: float
@@ -56,7 +56,7 @@ class Choices:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledFacts:
-    """The videos that taught a result, the number of new key steps, and the names of key steps.
+    """The annotated videos that a result learned from, the number of new key steps, and the names of key steps.
 
     ``marks`` is the number of marks by video, and ``silence`` what time without a segment means in a video.
     """
@@ -78,9 +78,9 @@ class UncoveredFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOutFacts:
-    """The share of frames that get their label when each of ``videos`` is labelled by the others that teach.
+    """The share of frames that get their label when each of ``videos`` is labelled by the other annotated videos.
 
-    ``frames_right`` is the mean of ``shares``, one for each video; results of older versions lack these.
+    ``frames_right`` is the mean of ``shares``, one for each video; results of older versions lack the ``shares``.
     """
 
     videos: Sequence[str]

@@ -100,8 +100,8 @@ def discover(
         others learn from them (only ``n`` of them with the decoder ``labelled@n=...``). Key steps then have the numbers
         and names of the labels, and K is ignored, which is logged.
     silence
-        What time without a segment is in the tables of ``labels``: ``throughout``, ``until`` or ``only``
-        (`rgwot.timing.SILENCES`), unless their column ``silence`` says it. By default, it is background between the
+        What time without a segment means in the tables of ``labels``: ``throughout``, ``until`` or ``only``
+        (`rgwot.timing.SILENCES`), unless they have a column ``silence``. By default, it is background between the
         first and the last segment of a video, and otherwise unknown; if only one key step is annotated, ``only``.
     settings
         Blocks of settings as in ``config.yaml``, such as ``{"train": {"iterations": 800}}``. Settings that define a
@@ -109,9 +109,9 @@ def discover(
     seed
         Seed of all random draws, at least 0.
     device
-        The device of an encoder: ``auto``, ``cpu`` or ``cuda``; another word is refused for every method.
+        The device of an encoder: ``auto``, ``cpu`` or ``cuda``; any other word is an error, whatever the method.
     n_jobs
-        Number of threads in which ``consensus`` segments, as in scikit-learn: -1 for all processors, by default one.
+        Number of threads that ``consensus`` uses, as in scikit-learn: -1 for all processors, by default one.
         The result does not depend on it.
     progress
         Whether to show the progress of long work: a bar on a terminal or in a notebook, elsewhere a line in the log

@@ -105,7 +105,7 @@ class ProcedureLearner(TransformerMixin, ClusterMixin, BaseEstimator):  # type: 
         Raises
         ------
         RgwotError
-            As `rgwot.discover`.
+            As from `rgwot.discover`.
         """
         about = self.get_params(deep=False)
         seed = about.pop("random_state")
@@ -164,13 +164,13 @@ class ProcedureLearner(TransformerMixin, ClusterMixin, BaseEstimator):  # type: 
         Returns
         -------
         dict or list of numpy.ndarray
-            Probabilities (T, K + 1): background, then key steps 1 to K. They are calibrated if labels taught, and
-            otherwise far too sure (`rgwot.Discovery.probabilities`).
+            Probabilities (T, K + 1): background, then key steps 1 to K. They are calibrated if labels were
+            learned from, and otherwise far too sure (`rgwot.Discovery.probabilities`).
 
         Raises
         ------
         sklearn.exceptions.NotFittedError, RgwotError
-            As `predict`, and for a decoder without memberships.
+            As from `predict`, and for a decoder without memberships.
         """
         check_is_fitted(self)
         return _as_given(X, self.discovery_.predict_proba(X, **self._how(times)))
@@ -197,7 +197,7 @@ class ProcedureLearner(TransformerMixin, ClusterMixin, BaseEstimator):  # type: 
         Raises
         ------
         sklearn.exceptions.NotFittedError, RgwotError
-            As `predict`.
+            As from `predict`.
         """
         check_is_fitted(self)
         return _as_given(X, self.discovery_.embed(X, **self._how(times)))
@@ -207,20 +207,20 @@ class ProcedureLearner(TransformerMixin, ClusterMixin, BaseEstimator):  # type: 
 
         Key steps that were fitted without labels are first matched with those of ``y``, one to one, so that most
         samples agree. Background is matched with background. The score of the fitted videos themselves means little if
-        they taught.
+        their labels were learned from.
 
         Parameters
         ----------
         X, times
             As in `predict`.
         y
-            Labels of some of these videos, as in `fit`; required, because no score without labels tells whether
+            Labels of some of these videos, as in `fit`; required, because no score without labels shows whether
             clusters are steps.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError, RgwotError
-            As `predict`, and without a labelled sample.
+            As from `predict`, and if no sample is labelled.
         """
         check_is_fitted(self)
         if y is None:

@@ -100,7 +100,7 @@ def doubts_on_features(
     """Return reasons to doubt the features: recordings that occur twice, too few channels, unusual values and pauses.
 
     ``timed`` says whether times were given, and ``filled`` are the names of videos with samples that will not count,
-    so that equal ones are not told.
+    so that stretches of equal samples in these are not reported.
     """
     doubts, same = [], dict[str, list[str]]()
     for video in videos:

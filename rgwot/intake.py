@@ -50,7 +50,7 @@ SECONDS = frozenset(
 """Names, in lower case, of an index or column that holds times in seconds."""
 
 TIME = frozenset({*SECONDS, "t", "time", "times"})
-"""Names that tell times, but no unit: an index of floating-point numbers with such a name is in seconds."""
+"""Names of times, with or without a unit: an index of floating-point numbers with such a name is in seconds."""
 
 LABELS = frozenset({"activity", "annotation", "class", "key_step", "keystep", "label", "labels", "target", "video"})
 """Names, in lower case, of columns that hold labels or names of recordings rather than features."""
@@ -73,7 +73,7 @@ class Intake:
     fps
         The rate, if one was given or the recordings differ in it; None if it follows from the times, or is unknown.
     missing
-        By name, the samples (T,) that had NaN and are to be background.
+        By name, the samples (T,) that had NaN and become background.
     doubts
         Reasons for doubt, a line each.
     """
@@ -105,7 +105,7 @@ def handed_over(
     features, times, fps, missing
         As in `rgwot.discover`.
     clocks
-        Whether an index or column of a table tells times; by default, if neither times nor fps do.
+        Whether times are taken from an index or column of a table; by default, if neither times nor fps are given.
 
     Raises
     ------
@@ -247,7 +247,7 @@ def _listed(names: Iterable[Any]) -> str:
 
 
 def times_of(times: Times | None, names: list[str]) -> dict[str, Any]:
-    """Return the times of recordings by name, or none if they were not given."""
+    """Return the times of recordings by name, or {} if they were not given."""
     if times is None:
         return {}
     if isinstance(times, Mapping):
@@ -265,7 +265,7 @@ def times_of(times: Times | None, names: list[str]) -> dict[str, Any]:
 
 
 def _rates(fps: Rates | None, names: list[str]) -> dict[str, Fraction]:
-    """Return the rate of every recording if each has its own, otherwise nothing."""
+    """Return the rate of every recording if each has its own, otherwise {}."""
     if fps is None or isinstance(fps, (str, float, int, Fraction, np.number)):
         return {}
     if isinstance(fps, Mapping):
@@ -316,7 +316,7 @@ def _other_rate(what: str, own: NDArray[Any], fps: Any) -> list[str]:
     try:
         stated = parse_rate(fps)
     except ValueError:
-        return []  # told when the rate is read
+        return []  # reported when the rate is read
     rate = rate_of_times(what, clock, stated if len(clock) < 2 else None)
     if abs(rate - stated) <= CONTRADICTS * stated:
         return []
@@ -327,7 +327,7 @@ def _other_rate(what: str, own: NDArray[Any], fps: Any) -> list[str]:
 
 
 def _nearly_one(times: Mapping[str, NDArray[np.float64]]) -> str | None:
-    """Return the common rate of recordings whose times have slightly different rates, None if they have one."""
+    """Return the common rate of recordings whose rates differ slightly; None if they are equal, or differ by more."""
     rates = {name: rate_of_times(f"features[{name!r}]", own, None) for name, own in times.items() if len(own) > 1}
     common = _common(rates) if len(set(rates.values())) > 1 else None
     return None if common is None else str(common)

@@ -32,7 +32,7 @@ Labels: TypeAlias = "Mapping[str, Any] | Sequence[Any] | pd.DataFrame"
 labels, or one long table with the column ``video``."""
 
 LARGEST = 9999
-"""Largest number of a key step, which is also their number."""
+"""Largest number of a key step."""
 
 LABEL_COLUMNS = ("label", "name", "step")
 
@@ -61,9 +61,9 @@ def read_labels(
     videos
         The videos that have features.
     silence
-        What time without a segment is in tables (`rgwot.timing.SILENCES`), unless a column ``silence`` says it. By
+        What time without a segment means in tables (`rgwot.timing.SILENCES`), unless they have a column ``silence``. By
         default, time between the first and the last segment of a video is background, and other time is unlabelled; if
-        only one key step occurs in all labels, all other time is some other thing (``only``).
+        only one key step occurs in all labels, all other time is not that step (``only``).
 
     Raises
     ------
@@ -106,7 +106,7 @@ def read_labels(
         arrays[ident] = labels_of_rows(
             where, table, features.time_s, features.duration_s, None if word == BETWEEN else word
         )
-    # Background alone teaches only if it is marked.
+    # From a video with background alone, something is learned only if the background is marked.
     teaching = [
         name for name in by_id if name in arrays and ((made := arrays[name]).labels > 0).any() | made.marked.any()
     ]
@@ -152,8 +152,8 @@ def _alike(names: Iterable[str]) -> list[str]:
 def _from_zero(labels: Sequence[NDArray[np.int64]]) -> list[str]:
     """Return a line if labels of videos, (T,) or of rows (S,), seem to number key steps from 0, which is background.
 
-    Background mostly comes last as well, or between most key steps. A key step called 0 is first in most videos, and
-    comes once; one that comes again cannot be told from background.
+    Background mostly comes last as well, or between most key steps. A key step called 0 comes first in most videos, and
+    only once; one that comes again cannot be distinguished from background.
     """
     runs = [own[np.flatnonzero(np.diff(own, prepend=-2))] for own in labels]
     counts = [np.count_nonzero(run == 0) for run in runs]
@@ -208,7 +208,7 @@ def _by_name(labels: Labels, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _in_table(where: str, of_video: Any, name: str) -> Any:
-    """Return an annotation file of the video with this ``name``, or rows in mappings, as a table; others unchanged."""
+    """Return an annotation file of the video ``name``, or rows in mappings, as a table; anything else is unchanged."""
     if isinstance(of_video, (str, os.PathLike)):
         try:
             return _of_file(Path(of_video), name)
@@ -230,7 +230,8 @@ def _in_table(where: str, of_video: Any, name: str) -> Any:
 def _of_file(path: Path, name: str) -> pd.DataFrame:
     """Return the segments, marks and background of a video in an annotation file (`read_annotation_file`).
 
-    A file of one video is of this video, whatever it calls it. Labels that are all numbers are those of key steps.
+    A file with a single video is taken for this one, whatever name it has. If all labels are numbers, they are those of
+    key steps.
     """
     table = read_annotation_file(path, marks=True)
     if table["video"].nunique() > 1:

@@ -51,15 +51,15 @@ def load(folder: str | os.PathLike[str]) -> Discovery:
     Returns
     -------
     Discovery
-        With ``predict`` if a bundle lies beside: where the workflow writes it (``bundles/…/seedN.rgwot``), or as the
-        only ``.rgwot`` file in the given folder. With stored embeddings, as `save` writes them, it can ``learn``,
-        ``suggest`` and be asked for ``stability``; without, times follow from the rate of the features. Settings are
-        those of the ids and of K, or those of the bundle; ``probabilities`` and labels that taught are not stored.
+        It can ``predict`` if there is a bundle: where the workflow writes it (``bundles/…/seedN.rgwot``), or as the
+        only ``.rgwot`` file in the given folder. With stored embeddings, as `save` writes them, it also has ``learn``,
+        ``suggest`` and ``stability``; without embeddings, times follow from the rate of the features. Settings are
+        those of the ids and of K, or those of the bundle; ``probabilities`` and the given labels are not stored.
 
     Raises
     ------
     RgwotError
-        Without a result, with several, or for a file that is damaged or edited.
+        If there is no result, or more than one, or a file is damaged or edited.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def load(folder: str | os.PathLike[str]) -> Discovery:
     times = _times(key_steps, embedded, tree)
     made = None
     if embedded is not None:
-        # Keep doubts on features, which name them first; doubts on key steps do not apply to other key steps.
+        # Keep doubts on features, which begin with this word; doubts on key steps do not apply to other key steps.
         doubts = tuple(line for line in diagnostics.warnings or () if line.startswith("features"))
         made = Made(list(times), (), embedded, None, None, None, doubts)
     return Discovery(chosen, key_steps, times, embedded, learned, diagnostics.names | names, made)
@@ -131,7 +131,7 @@ def _learned(given: Path, tree: Tree, run: Run) -> LearnedResult | str:
     inside = sorted(given.glob(f"*{SUFFIX}"))
     path = tree.at(BUNDLE, run) if tree.at(BUNDLE, run).is_file() else inside[0] if len(inside) == 1 else None
     if path is None:
-        return f"{given}: found {len(inside) or 'no'} bundles, expected one; write it beside by Discovery.bundle"
+        return f"{given}: found {len(inside) or 'no'} bundles, expected one; write one there by Discovery.bundle"
     bundle = read_bundle(path)
     if bundle.facts.run != run:
         return f"{path}: is a bundle of {bundle.facts.run}, expected one of {run}"

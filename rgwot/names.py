@@ -58,8 +58,8 @@ CARRIED = 0.5
 class RunNames:
     """The names of a run's key steps, and the id and segments (by video) of the result for which they were typed.
 
-    A text of segments has the key step and the end in milliseconds of each. There are none for names that an earlier
-    version wrote.
+    A text of segments has the key step and the end in milliseconds of each. Names that an earlier version wrote have no
+    segments.
     """
 
     result: str
@@ -68,7 +68,7 @@ class RunNames:
 
 
 class _Carried(NamedTuple):
-    """The names of a result's key steps, and those typed for an earlier result that no key step could be given."""
+    """The names of a result's key steps, and the ``lost`` names of an earlier result, which fit none of them."""
 
     names: dict[int, str]
     lost: list[str]
@@ -85,7 +85,7 @@ def result_id(segments: pd.DataFrame) -> str:
 
 
 def read_names(path: str | os.PathLike[str] | None) -> dict[str, RunNames]:
-    """Read typed names by run (``method/decoder/seedN``); none for a missing file, `RgwotError` for a wrong one.
+    """Read typed names by run (``method/decoder/seedN``), {} for a missing file; raise RgwotError for an invalid one.
 
     Names of a run with an earlier id are also those of its present id.
     """

@@ -88,7 +88,7 @@ def labelled_samples(
     """Return the labels (T,) of some of the videos in the key steps of a result with these ``names``.
 
     0 is background, -1 a sample without a label. Without names, numbers are those of the labels; a name that the result
-    lacks has a number above all of its own.
+    lacks gets a number above all numbers of the result.
     """
     handed, stores = _read(learned, videos, times, missing)
     given = read_labels(labels, list(handed.features), stores)

@@ -88,7 +88,7 @@ def read_segments(segments_csv: str | os.PathLike[str]) -> pd.DataFrame:
     """Read ``segments.csv`` of a decoding: ``video``, ``scope`` as str, times float64, ``key_step`` int64.
 
     ``counts`` (bool) says whether a segment is an occurrence of the key step that it ``shows`` (int64); without these
-    columns, every segment of scope ``task`` that is not background is one of its own.
+    columns, every segment of scope ``task`` that is not background is an occurrence of its own key step.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def read_scores(paths: Iterable[str | os.PathLike[str]]) -> pd.DataFrame:
     Parameters
     ----------
     paths
-        Files of scores, each of another run.
+        Files of scores, each of a different run.
     """
     numbers: Mapping[str, Literal["float64", "int64"]] = {"seed": "int64", "value": "float64"}
     frames = [read_csv(path, SCORE_COLUMNS, numbers, optional=("value",))[list(SCORE_COLUMNS)] for path in paths]

@@ -73,7 +73,7 @@ def _gone(store: VideoFeatures) -> Embedded:
 
 @dataclass(frozen=True)
 class Stored(KeySteps):
-    """Key steps from files, with the deviations ``told`` there, because the segmentations behind them are not kept."""
+    """Key steps from files, with stored deviations (``told``), because the segmentations behind them are not kept."""
 
     told: Sequence[Deviation] = ()
 
@@ -88,8 +88,8 @@ class Made:
     """Features and embeddings of a task, from which other key steps are found without embedding again.
 
     ``named`` are all videos in the given order, ``videos`` the features of those with frames, by id. ``settings`` are
-    those of `discover`, ``doubts`` are on the features, ``kept`` is what labels do not change. A loaded result has
-    neither features nor ``embed``, the function that embeds a video.
+    those of `discover`, ``doubts`` are on the features, ``kept`` is a cache of what does not depend on labels. A loaded
+    result has neither features nor ``embed``, the function that embeds a video.
     """
 
     named: Sequence[str]
@@ -159,11 +159,11 @@ class Discovery:
     embedded
         The clustered embeddings behind ``embeddings``; None for the method ``none``.
     learned
-        What was learned, with which `predict` labels other videos; a reason if the method or the decoder cannot.
+        What was learned, with which `predict` labels other videos; a text with the reason if this is not possible.
     names : dict
         Names of key steps by number for pictures, exports and bundles; set them by ``found.names.update``.
     made
-        What `learn` decodes again; None for the method ``none``.
+        The features and embeddings from which `learn` decodes again; None for the method ``none``.
     given
         The labels that were given, if any.
 
@@ -264,7 +264,7 @@ class Discovery:
         """The memberships (T, K + 1) float64 of the features of each video: background, then key steps 1 to K.
 
         Rows add up to 1. They come from the decoder before smoothing, if it smooths. With labels they are calibrated:
-        on recordings that taught nothing, the expected calibration error is 0.06 in the mean over ten real tasks
+        on recordings that were not learned from, the expected calibration error is 0.06 in the mean over ten real tasks
         (methods 5.10). Without labels they are far too sure: use them to rank samples, not as chances.
 
         Raises RgwotError if the decoder has none (``kmeans``, trivial ones, any with ``decode.surplus``), or the result
@@ -274,8 +274,8 @@ class Discovery:
         if shares is None:
             if isinstance(self.key_steps, Stored):
                 raise RgwotError(
-                    f"probabilities: found a loaded result of {self.run}, and save does not store them; expected one "
-                    "of discover; discover or learn again"
+                    f"probabilities: found a loaded result of {self.run}, and save does not store them; expected a "
+                    "result of discover; discover or learn again"
                 )
             raise self._without_memberships("probabilities")
         return {name: self._calibrated(shares[id_of(name)]) for name in self.times}
@@ -305,7 +305,7 @@ class Discovery:
 
     @property
     def orders(self) -> dict[str, Order]:
-        """The order in which the key steps of each video first occur, as numbers; ``(0,)`` without any."""
+        """The order in which the key steps of each video first occur, as numbers; ``(0,)`` if there are none."""
         return {stem_of(recording.video): first_order(recording.events) for recording in self.key_steps.recordings}
 
     @property
@@ -322,8 +322,8 @@ class Discovery:
     ) -> Discovery:
         """Learn from labels of some of the videos, as `discover` with these labels does, in less time.
 
-        The embeddings stay. From the second time on, so does what labels do not change in decoding; only what they
-        change is computed. A loaded result learns from its stored embeddings, and then labels no other videos.
+        Embeddings are reused and, from the second time on, so are the parts of decoding that do not depend on labels. A
+        loaded result learns from its stored embeddings; the new result cannot label other videos.
 
         Parameters
         ----------
@@ -424,7 +424,7 @@ class Discovery:
         Raises
         ------
         rgwot.RgwotError
-            As `predict`, and for a decoder without memberships.
+            As from `predict`, and for a decoder without memberships.
         """
         others, own = labelled_others(self._rule(), videos, times, missing, n_jobs, progress), {}
         if self.made is not None and self.key_steps.probabilities is not None:
@@ -467,14 +467,14 @@ class Discovery:
         Parameters
         ----------
         videos, times, missing
-            As in `predict`, whose further parameters ``how`` are.
+            As in `predict`; ``how`` are its further parameters.
         labels
             Labels of some of these videos, as in `discover`.
 
         Raises
         ------
         rgwot.RgwotError
-            As `predict`, and without a labelled sample.
+            As from `predict`, and if no sample is labelled.
         """
         names = {} if self.given is None else dict(self.given.names)
         truth = labelled_samples(self._rule(), videos, labels, times, missing, names)
@@ -497,7 +497,7 @@ class Discovery:
         path
             The file to write; it is returned.
         dataset, task
-            What the bundle calls the videos that were learned from.
+            Names of the data set and the task in the bundle.
 
         Raises
         ------
@@ -577,7 +577,7 @@ class Discovery:
         """Write the page of the result, one HTML file without pictures of the videos; return its path.
 
         It has the procedure, the segments, the deviations and, with embeddings, the tree for choosing K. Paths on the
-        page, as for typed names, are those of ``save("results", dataset, task)``. Needs the extra ``page``.
+        page, such as for typed names, are those of ``save("results", dataset, task)``. Needs the extra ``page``.
 
         Parameters
         ----------
@@ -622,13 +622,13 @@ class Discovery:
     def stability(self, n: int = 5, *, n_jobs: int | None = None, progress: bool = True) -> Stability:
         """Repeat the decoding with n seeds, and compare the results.
 
-        Embeddings stay; only decoding is repeated, with the seeds that follow that of the result. A result that labels
-        taught is decoded again with the same labels, and compared where there are none.
+        Embeddings stay; only decoding is repeated, with the seeds that follow that of the result. A result that learned
+        from labels is decoded again with the same labels, and compared on samples without a label.
 
         Parameters
         ----------
         n
-            Number of seeds with that of the result, at least 2.
+            Number of seeds, including that of the result, at least 2.
         n_jobs
             Number of processes, as in scikit-learn: -1 for all processors, by default one.
         progress
@@ -642,7 +642,7 @@ class Discovery:
         Raises
         ------
         rgwot.RgwotError
-            For a result without embeddings, one that was loaded without its labels, or one without a sample that has no
+            For a result without embeddings, one that was loaded without its labels, or one in which every sample has a
             label.
         """
         return repeated(self, n, n_jobs, progress)
@@ -760,9 +760,9 @@ class Discovery:
         Returns
         -------
         list of str or pandas.DataFrame
-            Names of videos, fewer if fewer have no label; or moments as ``video,time_s,label``. The best is first. With
-            its labels filled in (``-`` for background), the table is one of the ``labels`` of `discover`; add earlier
-            answers by `pandas.concat`. Moments with an empty label are left out there.
+            Names of videos, fewer if fewer are without labels; or moments as ``video,time_s,label``. The best is first.
+            With its labels filled in (``-`` for background), the table can be given to `discover` as ``labels``; add
+            earlier answers by `pandas.concat`. Moments with an empty label are then left out.
 
         Raises
         ------

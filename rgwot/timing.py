@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 LATE_S = 0.1
-"""A picture that begins later than the sound by less is as good as in time; codecs delay sound by some hundredths."""
+"""A picture that begins less than this after the sound counts as in time; codecs delay sound by some hundredths."""
 
 
 @dataclass(frozen=True)
@@ -260,10 +260,10 @@ _LONGER_UNITS = {"minutes": 60, "hours": 3600, "days": 86400}
 def ends_early(spans: Mapping[str, tuple[float, float]]) -> dict[str, str]:
     """Return a line for each annotation that ends early, as if in another unit; none if this is probably intended.
 
-    ``spans`` has the end of the last segment and the length of each annotated video, in seconds. One ends early
-    if it ends in the first third of its video and, in another unit, would end near its end, or if at least as many
-    others end near theirs. It also does so if it ends at half of its video, and at least as many others end near
-    theirs, or if there are at least three videos and all end at half.
+    ``spans`` has the end of the last segment and the length of each annotated video, in seconds. An annotation ends
+    early if it ends in the first third of its video, and would end near the end of the video in another unit, or at
+    least as many others end near the ends of their videos. It also ends early if it ends at half of its video, and at
+    least as many others end near the ends of theirs, or if there are at least three videos and all end at half.
 
     >>> ends_early({"a": (9.8, 600), "b": (590, 600)})["a"]
     'its last segment ends at 9.8 of 600 s; expected seconds; are these minutes? then multiply by 60'

@@ -29,7 +29,7 @@ def of_family(name: str, **changes: Any) -> TrainedEncoder:
     """Return the small settings of a family."""
     own = {key.replace(".", "__"): value for key, value in FAMILIES[name].sets.items()}
     if name in TRANSPORT:
-        # With the 8 frames of these runs nothing is 15 frames apart.
+        # With 8 frames per video, no two frames would be farther apart than the default window of 15.
         own |= {"train__N": 8, "loss__window": 2}
     return tiny(**{"train__iterations": 6, **own, **changes})
 
@@ -80,7 +80,7 @@ def losses(batch: PairBatch, settings: TrainedEncoder) -> tuple[Tensor, Tensor, 
 
 
 def aligned(name: str, batch: PairBatch) -> tuple[Tensor, Tensor, Tensor]:
-    """The losses with this alignment, at its defaults and with parameters drawn from one seed."""
+    """Return the losses with this alignment and its defaults; its own parameters are drawn from a fixed seed."""
     settings = TrainedEncoder.of({"loss": {"alignment": name, "window": 2}, "encoder": {"D": 5}})
     learned = learned_by(recipe_of(settings))
     learned = learned.to(batch.x.dtype) if learned is not None and batch.x.dtype == torch.float64 else learned
@@ -93,7 +93,7 @@ def trainer_of(settings: TrainedEncoder, bank: FeatureBank, seed: int, double: b
 
 
 def check_keys(name: str) -> None:
-    """A loss reads all its keys."""
+    """A loss reads all of its keys."""
     read: set[str] = set()
     settings = TrainedEncoder.of({"loss": {"alignment": name}})
     batch = replace(random_batch(), learned=learned_by(recipe_of(settings)))

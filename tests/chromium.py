@@ -29,7 +29,7 @@ class Window:
     requests
         The addresses that were asked for.
     dialogs
-        What boxes of the page have said; they are closed.
+        The texts of the page's dialogs, which are closed at once.
     """
 
     def __init__(self, page: Page) -> None:
@@ -72,7 +72,7 @@ class Window:
 
     def run(self, body: str) -> Any:
         """Run statements as the body of an async function, and return what they return."""
-        # Not the library's own way, which the page's policy forbids: it evaluates a text inside the page.
+        # Playwright's own `evaluate` runs a text inside the page, which the policy of the page forbids.
         answer = self._protocol.send(
             "Runtime.evaluate",
             {
@@ -97,7 +97,7 @@ class Window:
         raise AssertionError(f"not within {timeout_s} s: {expression}")
 
     def box(self, selector: str) -> dict[str, float]:
-        """Return where an element is in the window, scrolled into view."""
+        """Scroll an element into view, and return its place in the window."""
         return self.run(
             f"const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'}});"
             "await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)));"
@@ -133,7 +133,7 @@ class Window:
         self._page.keyboard.insert_text(text)
 
     def picture(self, path: Path) -> None:
-        """Take a picture of the window, at the size that `resize` gave it, which Playwright's own would reset."""
+        """Take a picture of the window at the size that `resize` gave it; Playwright's own method would reset it."""
         path.write_bytes(base64.b64decode(self._protocol.send("Page.captureScreenshot", {"format": "png"})["data"]))
 
     def download(self, selector: str, folder: Path) -> Path:

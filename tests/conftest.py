@@ -1,4 +1,4 @@
-"""Beside this file lie helper modules; it makes pytest put their folder on the module path."""
+"""Settings and fixtures of all tests; this file also makes pytest put its folder, with helper modules, on the path."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from chromium import Browser
     from playwright.sync_api import Browser as Chromium
 
-# No deadline, because times depend on what else the machine does; every run draws the same examples.
+# There is no deadline, because times depend on the load of the machine; every run draws the same examples.
 settings.register_profile("rgwot", deadline=None, derandomize=True)
 settings.load_profile("rgwot")
 
-# Every job of a workflow is a process, and would compile the project again.
+# If this were set, every job of a workflow, a process of its own, would compile the project again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-#: Files that take minutes. They come first, so that no worker has one of them left when the others are idle.
+#: Tests that take minutes. They run first, so that no worker still has one of them when the others are idle.
 LONGEST = [Path(__file__).parent / name for name in ("workflow", "faults", "test_notebook.py")]
 
 
@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def running() -> Iterator[Chromium]:
-    """The only Chromium of a worker: Playwright refuses a second one beside the first."""
+    """Return the only Chromium of a worker; Playwright refuses to run a second one."""
     from chromium import chromium
 
     with chromium() as running:

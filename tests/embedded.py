@@ -26,7 +26,7 @@ def write_store(
 ) -> Path:
     """Write the embeddings (T, D) of videos sampled ``fps`` times per second; ``facts`` are further attributes.
 
-    A video lasts as long as its samples, less ``shorter_s``. ``background`` (T,) is that of each video.
+    A video lasts as long as its samples, less ``shorter_s``. ``background`` has a mask (T,) or None per video.
     """
     marked = background or [None] * len(videos)
     content = {

@@ -1,4 +1,4 @@
-"""What differs between the machines that tests run on."""
+"""Helpers for differences between the machines on which tests run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def resident_mib(maxrss: int) -> float:
 
 
 def touch_bytes(folder: Path, name: bytes) -> Path:
-    """Make an empty file with any name; skips the test where the file system takes UTF-8 alone, as that of macOS."""
+    """Make an empty file with this name; skip the test if the file system accepts only UTF-8, as that of macOS does."""
     path = Path(os.fsdecode(os.path.join(os.fsencode(folder), name)))
     try:
         path.touch()

@@ -1,7 +1,7 @@
-"""Downloads of published features in miniature: `mock_downloads.py FOLDER` writes FOLDER/NAME, what a site has.
+"""Miniature downloads of published features: `mock_downloads.py FOLDER` writes FOLDER/NAME with the files of a site.
 
 Every form has the names, keys, types and quirks of the published one (docs/datasets.md); the timelines are those of
-people in CaptainCook4D, four times faster again, and a feature shows the key step that it stands for.
+people in CaptainCook4D, made another four times faster, and a feature shows the key step at its time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rgwot.synthetic.timelines import parametric
 from rgwot.timing import truth_labels
 
 FASTER = 4
-#: Of every task three videos: a first-person one of each take where there is a choice.
+#: Three videos of every task; if a take has several videos, the first-person one.
 EGOPROCEL = {
     "cmu_mmac/Brownie": ("S07_Brownie_7150991-1431", "S08_Brownie_7150991-1431", "S09_Brownie_7150991-1431"),
     "egtea_gaze/BaconAndEggs": ("OP01-R03-BaconAndEggs", "P16-R03-BaconAndEggs", "P17-R03-BaconAndEggs"),
@@ -35,7 +35,7 @@ EGOPROCEL = {
     "pc_assembly/pc_assembly": ("Head_5", "Head_7", "Head_9"),
     "pc_disassembly/pc_disassembly": ("Head_6", "Head_8", "Head_10"),
 }
-#: What pJEPA's table calls the datasets; it takes every video of the PC sets, Head_*, for disassembly.
+#: The names of the datasets in pJEPA's table, which gives all videos of the PC sets (Head_*) the task disassembly.
 PJEPA = {
     "cmu_mmac": "CMU_Kitchens", "egtea_gaze": "EGTEA_Gaze+", "meccano": "MECCANO", "epic_tents": "EPIC-Tents",
     "pc_assembly": "pc_disassembly", "pc_disassembly": "pc_disassembly",
@@ -59,7 +59,7 @@ ACTIVITIES = {
 
 @dataclass(frozen=True)
 class Take:
-    """One recording: its length and segments in seconds, and a step from 1 to 7 of each."""
+    """A recording: its duration, and its segments (start, end, step from 1 to 7), in seconds."""
 
     duration_s: float
     segments: tuple[tuple[float, float, int], ...]
@@ -79,13 +79,13 @@ def take(number: int, task: int = 0) -> Take:
 
 
 def vectors(labels: NDArray[np.int64], D: int, seed: int) -> NDArray[np.float32]:
-    """Return features (T, D) that show the label of each row, the same ones for every seed, and noise."""
+    """Return features (T, D): a vector for each label, the same for every seed, plus noise that the seed decides."""
     shown = np.random.default_rng(D).normal(size=(8, D))
     return (shown[labels] + 0.5 * np.random.default_rng(seed).normal(size=(len(labels), D))).astype(np.float32)
 
 
 def egoprocel_takes() -> dict[str, dict[str, Take]]:
-    """Return the recordings of every task of EgoProceL by uid, the third-person ones of CMU-MMAC too."""
+    """Return the recordings of every task of EgoProceL by uid, also the third-person ones of CMU-MMAC."""
     found = {
         task: {name: take(number, place) for number, name in enumerate(names)}
         for place, (task, names) in enumerate(EGOPROCEL.items())
@@ -95,7 +95,7 @@ def egoprocel_takes() -> dict[str, dict[str, Take]]:
 
 
 def packed(folder: Path, archive: str, table: str, D: int, dense: bool) -> None:
-    """Write pJEPA's archive and its table of segments; ``dense``: times as FACT's features are thinned, irregular."""
+    """Write pJEPA's archive and its table of segments; with ``dense``, times are irregular, as in FACT's features."""
     paths, tokens, times, rows = [], [], [], []
     for number, (task, takes) in enumerate(egoprocel_takes().items()):
         for seed, (uid, one) in enumerate(takes.items()):
@@ -183,7 +183,7 @@ def annotations(root: Path) -> None:
 
 
 def fact(root: Path) -> None:
-    """Write FACT's folder: features (T, 2048) of 10 per second, one name per line."""
+    """Write FACT's folder: features (T, 2048) at 10 per second, and labels with a name per line."""
     names = ["0 background"]
     listed: dict[str, list[str]] = {"train": [], "test": []}
     for number, (task, takes) in enumerate(egoprocel_takes().items()):
@@ -237,7 +237,7 @@ def ms_tcn(folder: Path) -> None:
 
 
 def asot(root: Path, name: str, D: int, text: bool, nothing: str) -> None:
-    """Write ASOT's form: truth without suffix, features (T, D) in a folder per activity, as text or array."""
+    """Write ASOT's layout: label files without suffix, features (T, D) as text or array in a folder per activity."""
     for seed, video in enumerate(ACTIVITIES[name]):
         truth = take(seed).labels(30)
         rows = vectors(truth, D, seed)

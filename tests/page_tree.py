@@ -30,7 +30,7 @@ FPS = 5
 STEPS = ("pour water", "stir", "drink it all")
 SETTINGS = {"decode.K": 4, "graphcut.restarts": 1}
 TAUGHT = "labelled"
-#: Segments (start, end, step) of every video in turn, seconds.
+#: Segments (start, end, step) of the videos in turn, in seconds.
 PLANS = (
     ((0.5, 1.7, 1), (2.0, 3.4, 2), (4.0, 5.5, 3)),
     ((0.3, 1.9, 1), (2.2, 3.0, 3), (3.3, 5.8, 2)),
@@ -75,9 +75,10 @@ def make_task(
     taught: int = 0,
     given: Mapping[str, str] | None = None,
 ) -> Task:
-    """Write videos and everything that the stages make of them, besides features and models.
+    """Write videos and everything that the stages make of them, except features and models.
 
-    ``taught`` videos have annotations that the first result learned from, the others none, or what is ``given``.
+    The first ``taught`` videos have annotations, from which the first result learned; the others have none, or those
+    in ``given``.
     """
     made = Task(folder, task)
     tree, root = made.tree, made.root
@@ -141,7 +142,7 @@ def score(made: Task, run: Run) -> None:
 
 
 def write_embeddings(path: Path, tree: Tree, noise: float, seed: int) -> None:
-    """Embed every sample near the unit vector of its true step; without annotation, of a third of the video."""
+    """Embed every sample near the unit vector of its true step, or of its third of the video if it is not annotated."""
     manifest, annotations = read_manifest(tree.at(paths.MANIFEST)), read_annotations(tree.at(paths.ANNOTATIONS))
     rng = np.random.default_rng(seed)
     times = np.arange(SECONDS * FPS) / FPS

@@ -1,4 +1,4 @@
-"""What tests of the page in a browser share: a task whose names would do harm as markup, and ways around its page."""
+"""Helpers for tests of the page in a browser: names that would do harm as markup, and moves around the page."""
 
 from __future__ import annotations
 

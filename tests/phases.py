@@ -18,13 +18,13 @@ CHANNELS = 1024
 
 
 def finish(writer: StoreWriter, frames: int, attributes: Mapping[str, Any], fps: float = FPS) -> None:
-    """Complete a store of features without gaps by the attributes that every store has."""
+    """Complete a store of features (without gaps) with the attributes that every store has."""
     known = {"fps": fps, "status": "ok", "reason": "", "duration_s": frames / fps, "native_fps": "30000/1001"}
     writer.finish(frames, {**known, **attributes})
 
 
 def write_video(path: Path, frames: int, seed: int, weights: str = "random") -> None:
-    """Write a store whose maps are one of three directions per third of the video, plus noise."""
+    """Write a store whose maps are one of three vectors, another one in each third of the video, plus noise."""
     rng = np.random.default_rng(seed)
     directions = np.random.default_rng(1234).normal(size=(3, CHANNELS, 1, 1))
     phase = np.minimum(np.arange(frames) * 3 // max(frames, 1), 2)
@@ -42,7 +42,7 @@ def write_index(folder: Path, videos: Mapping[str, int]) -> Path:
 
 
 def tiny(**changes: Any) -> TrainedEncoder:
-    """Return settings for tests of seconds; dotted keys with ``__`` for the dot."""
+    """Return settings that train within seconds; in keys of ``changes``, ``__`` stands for the dot."""
     values: dict[str, Any] = {
         "encoder.channels": 8, "encoder.hidden": 8, "encoder.D": 8,
         "train.N": 6, "train.iterations": 12, "train.lr": 1e-3, "train.threads": 1, "cidm.sigma": 2.0,

@@ -1,4 +1,4 @@
-"""Running a script of the workflow on the files of a test, with a job as Snakemake hands it over."""
+"""Run a script of the workflow on the files of a test, with a job as Snakemake passes it."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def job(
     config: Mapping[str, Any] | None = None,
     threads: int = 1,
 ) -> Snakemake:
-    """Return what a script finds under the name ``snakemake``; dataset and task are own/tea, unless told otherwise.
+    """Return what a script finds as ``snakemake``; dataset and task are own/tea, unless ``wildcards`` has others.
 
-    Of ``config`` a script gets params and resources, as from the rules.
+    From ``config``, the script gets params and resources as the rules would pass them.
     """
 
     def named(kind: type, files: Files) -> Any:
@@ -48,7 +48,7 @@ def job(
         return listed
 
     told = {**IDS, **(wildcards or {})}
-    # As the rules: the settings of method and decoder, unless a test gives them.
+    # As in the rules, params have the settings of method and decoder, unless a test gives them.
     behind = {"settings": settings_of(config or {}, told)} if "method" in told else {}
     params, ids = {**behind, **(params or {})}, named(Wildcards, told)
     how = execution(Study.of(config or {}), told["dataset"])
@@ -64,7 +64,7 @@ def settings_of(config: Mapping[str, Any], ids: Mapping[str, Any]) -> dict[str, 
 
 
 def run_script(name: str, **parts: Any) -> None:
-    """Run a script in this process; raise the mistake that it ends with."""
+    """Run a script in this process; raise the error with which it ends."""
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as log:
         try:
             runpy.run_path(str(SCRIPTS / f"{name}.py"), {"snakemake": job(log.name, **parts)}, "__main__")
@@ -76,7 +76,7 @@ def run_script(name: str, **parts: Any) -> None:
 
 
 def script_command(name: str, folder: Path, **parts: Any) -> list[str]:
-    """Write a file into a folder that runs a script in a process of its own; return the command. Its log is stderr."""
+    """Write a job file into a folder and return the command that runs it in its own process, with stderr as its log."""
     path = folder / f"{name}.job.py"
     text = f"""
 import pickle, runpy

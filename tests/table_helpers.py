@@ -35,7 +35,7 @@ RGWOT,ONE,Pizza,F1,99.9,,paper,
 
 
 def small_table(folder, **changes):
-    """A small table with reported numbers, which are in a folder."""
+    """Return a small table; write its reported numbers into a folder."""
     (folder / "reported.csv").write_text(REPORTED)
     content = {
         "id": "small",
@@ -49,14 +49,14 @@ def small_table(folder, **changes):
 
 
 def written(folder, text, name="mine"):
-    """A folder with a file of tables and figures."""
+    """Write a file of tables and figures into a folder, and return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.py").write_text(text, encoding="utf-8")
     return folder
 
 
 def write_scores(folder, run, values, **counts):
-    """Write the scores of one run: (method, decoder, dataset, task, seed), value of F1; IoU is half of it.
+    """Write the scores of one run, (method, decoder, dataset, task, seed): `values` is the F1, and the IoU is its half.
 
     Every protocol, background and label rule gets the same value unless `values` is a function of the three.
     """
@@ -75,7 +75,7 @@ FLAT, OURS, PLAIN = ("none", "one_label"), ("rgwot", "graphcut"), ("raw", "kmean
 
 
 def all_scores(folder):
-    """Three rows; `ours`: dataset one has tasks a, b and seeds 0, 1, 2, dataset two has one task."""
+    """Write scores of three rows; `ours` has seeds 0, 1 and 2, tasks a and b of dataset one, and one task of two."""
     paths = [write_scores(folder, (*FLAT, "one", task, 0), 0.3) for task in "ab"]
     paths.append(write_scores(folder, (*FLAT, "two", "a", 0), 0.9))
     for seed, (a, b, two) in enumerate([(0.1, 0.3, 0.50), (0.2, 0.4, 0.51), (0.3, 0.8, 0.55)]):

@@ -103,7 +103,7 @@ def test_processes_change_nothing(result: rgwot.Discovery) -> None:
         result.predict(new, n_jobs=0)
 
 
-def test_stability_of_a_taught_result_is_that_of_samples_without_labels(tmp_path: Path) -> None:
+def test_stability_of_a_taught_result_is_over_samples_without_labels(tmp_path: Path) -> None:
     turned = np.array([0, 3, 1, 2])[STEPS]
     taught = rgwot.discover(recordings(), fps=2, method="whitened", labels={"a": turned})
     stability = taught.stability(2)
@@ -114,7 +114,7 @@ def test_stability_of_a_taught_result_is_that_of_samples_without_labels(tmp_path
     with pytest.raises(RgwotError, match="stability: found labels for all samples, expected some without"):
         everything.stability(2)
     taught.save(tmp_path)
-    with pytest.raises(RgwotError, match="stability: found a loaded result, which has not kept its labels"):
+    with pytest.raises(RgwotError, match="stability: found a loaded result without its labels"):
         rgwot.load(tmp_path).stability(2)
 
 
@@ -167,7 +167,7 @@ def test_the_picture_of_a_procedure(result: rgwot.Discovery) -> None:
     own, axes = plt.subplots()
     assert result.plot_procedure(axes) is own
     plt.close("all")
-    # 1, then 2 and 3 in either order, then 4, which also needs 1.
+    # The order is 1, then 2 and 3 in either order, then 4, which also needs 1.
     needs = [(START, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, END)]
     edges = tuple(Edge(before, after, 0.5, 2, 3, (0.1, 0.9)) for before, after in needs)
     nodes = tuple(Node(step, 3, 1.0, step == 2, 1.0, 0.0, 0.5, 1.0) for step in (1, 2, 3, 4))
@@ -216,7 +216,7 @@ def test_a_saved_result_comes_back(result: rgwot.Discovery, tmp_path: Path) -> N
         assert (back.procedure, back.orders, back.names) == (result.procedure, result.orders, named.names)
         assert back.diagnostics == result.diagnostics
         np.testing.assert_allclose(back.embeddings["b b"], result.embeddings["b b"], rtol=1e-6, atol=1e-6)
-    with pytest.raises(RgwotError, match="found no bundles, expected one; write it beside by Discovery.bundle"):
+    with pytest.raises(RgwotError, match="found no bundles, expected one; write one there by Discovery.bundle"):
         back.predict(recordings())
     named.bundle(tmp_path / "results/tea.rgwot")
     taught = rgwot.load(tmp_path / "results")

@@ -23,7 +23,7 @@ def headings(page: Path) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return what GitHub makes of headings: lower case, no punctuation, hyphens for spaces."""
+    """Return the anchors that GitHub makes from headings: lower case, no punctuation, hyphens for spaces."""
     texts = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", head).lower() for head in headings(page))
     return {re.sub(r"[^\w\- ]", "", text).replace(" ", "-") for text in texts}
 

@@ -52,8 +52,8 @@ def test_every_option_says_what_it_is_and_its_default(verb: str) -> None:
     for option in COMMANDS[verb].params:
         if isinstance(option, click.Option):
             assert option.help, option.name
-            # Flags and repeated or required options have no default; the help of others names it, or says what happens
-            # without.
+            # Flags and repeated or required options have no default; the help of other options names the default, or
+            # says what happens without the option.
             if isinstance(option.type, (click.types.IntParamType, click.types.FloatParamType)) and not option.required:
                 assert option.show_default or "efault" in option.help or "Or " in option.help, option.name
 

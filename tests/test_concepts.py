@@ -14,7 +14,7 @@ ARCHITECTURE = Path(__file__).resolve().parents[1] / "docs" / "architecture.md"
 
 
 def public_classes() -> list[ast.ClassDef]:
-    """Return the classes of the library, but for those whose name or module begins with an underscore."""
+    """Return the classes of the library, except those whose name or module begins with an underscore."""
     modules = [path for path in LIBRARY.rglob("*.py") if not re.match("_[^_]", path.name)]
     nodes = [node for path in modules for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
     return [node for node in nodes if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]

@@ -1,4 +1,4 @@
-"""Key steps of arrays, against the files that the scripts of the workflow write from the same features."""
+"""Key steps of arrays, compared with the files that the scripts of the workflow write from the same features."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_times_that_are_hardly_seconds_are_doubted(caplog: pytest.LogCaptureFixt
     line = "features['0']: times: 0.005 features per second over 3.3 hours, expected seconds; are these milliseconds?"
     assert line in caplog.text
     caplog.clear()
-    # Times that a person would write are not doubted: with decimals, whole seconds, and uneven ones.
+    # Times that a person would write are not doubted: times with decimals, whole seconds, and uneven times.
     for times in (np.arange(60) * 2.5, np.arange(60.0), np.cumsum([0.0, *[3, 5] * 30])[:60]):
         result = rgwot.discover([flat(60, 4)], times=[times], K=3)
         assert "milliseconds" not in caplog.text
@@ -195,7 +195,7 @@ def test_milliseconds_at_any_rate_are_doubted(clock: NDArray[np.float64]) -> Non
     assert told.startswith("features['0']: times: ")
 
 
-def test_a_table_whose_index_is_another_clock_is_told() -> None:
+def test_a_table_whose_index_is_another_clock_is_reported() -> None:
     def told(index: Any, **when: Any) -> list[str]:
         frame = pd.DataFrame(flat(60, 4), index=index)
         return [line for line in rgwot.discover({"a": frame}, K=3, **when).warnings if "its index" in line]
@@ -208,14 +208,14 @@ def test_a_table_whose_index_is_another_clock_is_told() -> None:
     dates = pd.Timestamp("2026-01-01") + pd.to_timedelta(hundred, unit="s")
     (line,) = told(dates, fps=25)
     assert "100 rows per second" in line
-    # Without a rate, dates tell the times.
+    # Without a rate, the times follow from the dates.
     assert told(dates) == []
-    # The same clock, milliseconds, and row numbers.
+    # The same clock, milliseconds, and row numbers are not reported.
     for index in (hundred, hundred * 1000, range(60), np.arange(60) + 7, np.arange(60) * 5, list(map(str, range(60)))):
         assert told(index, fps=100) == []
 
 
-def test_labels_in_minutes_are_told() -> None:
+def test_labels_in_minutes_are_reported() -> None:
     videos = {name: flat(200, 4) for name in ("r0", "r1", "r2")}
     table = pd.DataFrame({"start_s": [0, 40], "end_s": [40, 98.0], "label": ["a", "b"]})
     minutes = table.assign(start_s=table["start_s"] / 60, end_s=table["end_s"] / 60)
@@ -290,7 +290,7 @@ def flat(*shape: int) -> NDArray[np.float32]:
         ({"K": 500}, "decode.K: found 500, expected 2 to"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(asked: dict[str, Any], message: str) -> None:
+def test_a_mistake_is_refused_in_one_line(asked: dict[str, Any], message: str) -> None:
     with pytest.raises(RgwotError) as caught:
         rgwot.discover(**{"features": [flat(9, 4)], **asked})
     assert message in str(caught.value)
@@ -304,7 +304,7 @@ def test_too_many_key_steps_are_refused_before_the_training(monkeypatch: pytest.
         rgwot.discover([flat(9, 4), flat(9, 4)], method="rgwot", decoder="kmeans", K=500)
 
 
-def test_an_estimator_has_the_manners_of_scikit_learn() -> None:
+def test_an_estimator_behaves_like_those_of_scikit_learn() -> None:
     videos = maps(6)
     later = {name: videos.pop(name) for name in ("take 4", "take 5")}
     learner = rgwot.ProcedureLearner(fps=FPS, settings=SMALL, random_state=3)
@@ -322,7 +322,7 @@ def test_an_estimator_has_the_manners_of_scikit_learn() -> None:
     again = pickle.loads(pickle.dumps(learner))
     for name, video in later.items():
         assert new[name].shape == (len(video),)
-        # The steps stand in the same order as in the first video; most samples are told apart by their features.
+        # Steps come in the same order as in the first video, and most samples are recognised by their features.
         assert (np.diff(new[name]) != 0).sum() <= 4
         np.testing.assert_array_equal(again.predict([video])[0], new[name])
     other = clone(learner).set_params(method="raw", decoder="kmeans")
@@ -363,7 +363,7 @@ def test_what_was_learned_is_written_as_a_bundle(tmp_path: Path) -> None:
 @pytest.mark.parametrize("method", ["whitened", "rgwot", "rgwot@encoder.input_norm=channel"])
 def test_an_offset_or_a_unit_that_float16_would_spoil_changes_nothing(method: str) -> None:
     videos = {name: video.mean(axis=(2, 3)).astype(np.float64) for name, video in maps(4).items()}
-    # Two videos alone, so that a task has both types; `channel` is of the task, not of a video, and needs all moved.
+    # Only two videos are moved, so that the task has both types; for `channel`, which scales whole tasks, all are.
     moved = {**videos, "take 0": 1013 + 0.1 * videos["take 0"], "take 1": 1e-8 * videos["take 1"]}
     if method.endswith("channel"):
         moved = {name: 1013 + 0.1 * video for name, video in videos.items()}
@@ -395,7 +395,7 @@ def test_columns_of_a_table_keep_their_order() -> None:
         np.testing.assert_array_equal(labels, learner.labels_[name])
 
 
-def test_where_nothing_can_be_predicted_it_is_said() -> None:
+def test_predict_refuses_what_it_cannot_predict() -> None:
     videos = maps()
     learner = rgwot.ProcedureLearner("none", "uniform", fps=FPS, K=3).fit(videos)
     with pytest.raises(RgwotError, match="decoder 'uniform': does not look at videos"):

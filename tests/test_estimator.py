@@ -79,7 +79,7 @@ def test_a_score_matches_key_steps_or_compares_names(fitted: rgwot.ProcedureLear
     half = turned.copy()
     half[:15] = -1
     half[-1] = 0
-    # Of 30 labelled samples, one is called background.
+    # Of 30 labelled samples, one is labelled as background, where a key step is predicted.
     assert fitted.score(videos, [None, half]) == pytest.approx(29 / 30)
     # In one recording, two key steps are exchanged.
     assert fitted.score(videos, [turned, np.array([0, 1, 3, 2])[STEPS]]) == pytest.approx(2 / 3)
@@ -133,7 +133,7 @@ CANNOT_APPLY = {
     "check_clustering", "check_estimator_sparse_array", "check_estimator_sparse_matrix", "check_estimator_sparse_tag",
     "check_fit2d_1sample", "check_methods_sample_order_invariance", "check_methods_subset_invariance",
 }  # fmt: skip
-#: Those on cloning, parameters, pickling, `NotFittedError`, repr, idempotent fits and tags.
+#: The checks on cloning, parameters, pickling, `NotFittedError`, repr, idempotent fits and tags.
 MUST_HOLD = {
     "check_dict_unchanged", "check_do_not_raise_errors_in_init_or_set_params", "check_dont_overwrite_parameters",
     "check_estimator_cloneable", "check_estimator_repr", "check_estimator_tags_renamed", "check_estimators_pickle",

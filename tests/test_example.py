@@ -9,14 +9,14 @@ from rgwot.synthetic.sensors import STEPS
 
 
 def steps_of(data: rgwot.Example, name: str) -> np.ndarray:
-    """The annotated key step of every sample, 1..6, 0 for background."""
+    """Return the annotated key step of every sample, 1..6, or 0 for background."""
     steps = np.zeros(len(data.videos[name]), dtype=np.int64)
     for row in data.labels[name].itertuples():
         steps[round(row.start_s * data.fps) : round(row.end_s * data.fps)] = list(STEPS).index(row.label) + 1
     return steps
 
 
-def test_what_is_annotated_is_what_is_called_deviating() -> None:
+def test_annotations_have_exactly_the_listed_deviations() -> None:
     data, usual = rgwot.example(), list(STEPS)
     told = {(row.video, row.kind): row.label for row in data.deviations.itertuples()}
     for name, table in data.labels.items():
@@ -38,7 +38,7 @@ def test_what_is_annotated_is_what_is_called_deviating() -> None:
     assert not rgwot.example(1).videos["r03"].equals(data.videos["r03"])
 
 
-def test_three_annotated_recordings_tell_every_deviation() -> None:
+def test_three_annotated_recordings_reveal_every_deviation() -> None:
     data = rgwot.example()
     taught = {name: data.labels[name] for name in ("r00", "r01", "r03")}
     result = rgwot.discover(data.videos, fps=data.fps, labels=taught)

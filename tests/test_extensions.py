@@ -1,4 +1,4 @@
-"""Losses, decoders and settings of one's own, in a file that the setting ``extensions`` names, or by `rgwot.extend`."""
+"""Custom losses, decoders and settings, in a file that the setting ``extensions`` names, or by `rgwot.extend`."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def folder(tmp_path: Path) -> Path:
 def printed(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Callable[[str], list[str]]]:
-    """A function that runs code in the folder and returns the lines that it prints."""
+    """Return a function that runs code in the folder and returns the lines that it prints."""
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
     modules = set(sys.modules)
@@ -193,7 +193,7 @@ def test_planning_knows_extensions(folder: Path) -> None:
         strict=True,
     ):
         assert part in error
-    # Planning an extension costs what the extension imports.
+    # Planning with an extension imports nothing but what the extension itself imports.
     assert imported == "[]"
 
 

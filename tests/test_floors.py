@@ -33,7 +33,7 @@ FLOORS = {
 
 
 def floor(module: str) -> int:
-    """Return the number of the floor that a module lies on, from 0; of the package itself the last.
+    """Return the number of the floor on which a module lies, from 0; the package itself is on the last floor.
 
     >>> floor("rgwot.runtime.errors"), floor("rgwot.runtime.files"), floor("rgwot.cli"), floor("rgwot")
     (0, 1, 2, 2)

@@ -1,4 +1,4 @@
-"""Frames stored by the CnC code as a video source; colours and numbers in the frames tell them apart."""
+"""Frames stored by the CnC code as a video source; colours and numbers in the frames identify them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NTSC = Fraction(30000, 1001)
 
 
 def store(path: Path, frames: int = 60, size: int = 64, fps: Any = None, **options: Any) -> Path:
-    """Write numbered frames, blue first."""
+    """Write numbered frames, whose channels are blue, green and red."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with h5py.File(path, "w") as file:
         pictures = np.stack([picture(i, size, size) for i in range(frames)])
@@ -68,7 +68,7 @@ def test_squashing_averages_over_the_area_in_every_colour(tmp_path: Path) -> Non
         file["images"] = noise
     for size in (168, 112, 97):
         found = frames_of(tmp_path / "a.h5", np.zeros(1), size, Fraction(10))[0].astype(int)
-        # Pillow's bilinear filter is the same triangle; the two round its weights differently.
+        # Pillow's bilinear filter has the same triangular kernel, but rounds its weights differently.
         other = np.asarray(Image.fromarray(noise[0, ..., ::-1].copy()).resize((size, size), Image.Resampling.BILINEAR))
         assert np.abs(found - other).mean() < 0.5
 
@@ -177,6 +177,6 @@ def test_from_the_configuration_to_features(tmp_path: Path) -> None:
         )
 
 
-def test_an_impossible_rate_is_told_with_its_key() -> None:
+def test_an_impossible_rate_is_refused_with_its_key() -> None:
     with pytest.raises(RgwotError, match="datasets.mine.frames_fps: expected a positive rate"):
         load_config({"datasets": {"mine": {"layout": "folder", "root": "r", "frames_fps": "fast"}}})

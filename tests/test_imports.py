@@ -1,4 +1,4 @@
-"""Planning, with which every run starts, imports neither PyTorch nor what takes as long."""
+"""Planning, with which every run starts, imports neither PyTorch nor packages that take as long."""
 
 from __future__ import annotations
 

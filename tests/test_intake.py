@@ -21,7 +21,7 @@ from rgwot.labels import read_labels
 from rgwot.runtime.errors import RgwotError
 
 X = np.arange(12, dtype=np.float64).reshape(6, 2) ** 2
-"""Features of six samples, at 2 per second unless a form tells other times."""
+"""Features of six samples, at 2 per second unless a form has other times."""
 HALVES = np.arange(6) / 2
 
 
@@ -64,7 +64,7 @@ class _Coordinate(np.ndarray[Any, Any]):
         ([X] * 11, [f"{n:02}" for n in range(11)]),
     ],
 )
-def test_collections_tell_names_and_keep_their_order(features: Any, names: list[str]) -> None:
+def test_collections_give_names_and_keep_their_order(features: Any, names: list[str]) -> None:
     handed = handed_over(features, fps=2)
     assert list(handed.features) == names
     for own in handed.features.values():
@@ -126,7 +126,7 @@ def test_single_precision_stays_as_it_is() -> None:
         xarray(("channel", "time"), {"time": (1000 * HALVES).astype("m8[ms]")}, X.T),
     ],
 )
-def test_a_table_tells_its_times(video: Any) -> None:
+def test_a_table_gives_its_times(video: Any) -> None:
     handed = handed_over({"a": video})
     np.testing.assert_array_equal(handed.features["a"], X)
     np.testing.assert_allclose(handed.times["a"], HALVES)
@@ -136,7 +136,7 @@ def test_a_table_tells_its_times(video: Any) -> None:
     np.testing.assert_array_equal(handed_over({"a": video}, times=[np.arange(6)]).times["a"], np.arange(6))
 
 
-def test_times_beside_another_rate_are_told() -> None:
+def test_times_beside_another_rate_are_doubted() -> None:
     timed = {"a": table().assign(time_s=HALVES)}
     assert handed_over(timed, fps=2).doubts == []
     assert handed_over(timed, fps=4).doubts == [
@@ -146,7 +146,7 @@ def test_times_beside_another_rate_are_told() -> None:
 
 
 @pytest.mark.parametrize("index", [{"data": range(6)}, {"data": HALVES}, {"data": range(6), "name": "frame"}])
-def test_an_index_without_a_unit_tells_no_times(index: dict[str, Any]) -> None:
+def test_an_index_without_a_unit_gives_no_times(index: dict[str, Any]) -> None:
     assert handed_over({"a": table(**index)}).timeless
 
 
@@ -350,7 +350,7 @@ def test_key_steps_from_zero_and_transposed_arrays_are_doubted() -> None:
     stores = video_features({"a": X, "b": X + 1}, None, 2)
     counted = read_labels([[0, 0, 1, 1, 2, 2], None], ["a", "b"], stores)
     assert "if key steps are numbered from 0, add 1" in counted.doubts[0]
-    # A key step 0 that is first in most recordings only; and in tables.
+    # The same holds if key step 0 comes first in only most recordings, and in tables.
     rows = pd.DataFrame({"start_s": [0, 1, 2], "end_s": [1, 2, 3], "key_step": [0, 1, 2]})
     for zero in ([[0, 0, 1, 1, 2, 2], [1, 1, 0, 0, 2, 2]], [rows, rows]):
         assert "from 0, add 1" in read_labels(zero, ["a", "b"], stores).doubts[0]
@@ -378,7 +378,7 @@ def test_lengths_that_cannot_be_meant_and_channels_last_are_doubted() -> None:
         "features: recordings last at most 4e-08 s; expected seconds; are the times, or the rate, in another unit?"
     ]
     assert "up to 111 hours" in told(1e-4)[0]
-    # Minutes.
+    # Times in minutes.
     assert "at most 0.333 s" in told(times=dict.fromkeys("ab", np.arange(40) / 120))[0]
     maps = {name: np.zeros((12, 7, 7, 3), np.float16) for name in "ab"}
     assert "are the channels last?" in doubts_on_features(video_features(maps, None, 2), 3, False)[-1]
@@ -424,7 +424,7 @@ def test_an_unknown_device_is_refused_for_every_method(method: str) -> None:
         rgwot.discover(recordings(), fps=2, K=3, method=method, decoder=decoder, device="gpu")
 
 
-def test_samples_left_out_are_not_told_as_dead() -> None:
+def test_samples_left_out_are_not_reported_as_dead() -> None:
     videos = recordings()
     videos["v0"][20:] = np.nan
     told = [

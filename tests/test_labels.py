@@ -70,7 +70,7 @@ def test_annotation_files_are_read_like_tables(sink: str, tmp_path: Path) -> Non
     path = next(file for file in sorted((tmp_path / "out").iterdir()) if file.suffix in (".csv", ".eaf", ".boris"))
     if sink == "elan":
         path = tmp_path / "out" / "b b.eaf"
-    # A file is of the video that is meant; of many videos, it is the rows of this one.
+    # A file that is given for a video labels this video; from a file of many videos, the rows of this one are taken.
     again = taught.learn({"b b": path})
     assert again.segments.equals(taught.segments)
     assert again.names == taught.names
@@ -143,7 +143,7 @@ def test_silence_is_an_argument_or_a_column_which_wins(caplog: pytest.LogCapture
     between, until = [-1, 1, 1, 0, 0, 2, -1, -1], [0, 1, 1, 0, 0, 2, -1, -1]
     assert of_first(SEGMENTS) == between
     assert of_first(SEGMENTS, "until") == until == of_first(SEGMENTS.assign(silence="until"), "throughout")
-    # An empty column says nothing.
+    # An empty column has no effect.
     assert of_first(SEGMENTS.assign(silence=["", None]), "only") == [0, 1, 1, 0, 0, 2, 0, 0]
     assert dict(read({"take 1": SEGMENTS}).silence) == {"take%201": "between"}
     assert of_first(SEGMENTS[:1]) == [0, 1, 1, 0, 0, 0, 0, 0]
@@ -167,7 +167,7 @@ def test_found_segments_are_labels(caplog: pytest.LogCaptureFixture) -> None:
         rgwot.discover(videos, fps=2, K=3, silence="only")
 
 
-def test_names_that_look_equal_are_told() -> None:
+def test_names_that_look_equal_are_reported() -> None:
     names = SEGMENTS.drop(columns=[c for c in ("key_step", "label") if c in SEGMENTS])
     given = read({"take 1": names.assign(label=["wash up", "pour"]), "take 2": names.assign(label=["wash_up", "Pour"])})
     assert given.doubts == (

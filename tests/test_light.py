@@ -16,7 +16,7 @@ PYPROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_te
 #: Names on PyPI of packages that are imported under another name.
 ON_PYPI = {"ot": "POT", "PIL": "pillow"}
 
-#: Blocks the packages of all extras, uses the light parts, and prints the errors of the others.
+#: A script that blocks the packages of all extras, uses the light parts, and prints the errors of the other parts.
 SCRIPT = f"""
 import sys
 

@@ -58,7 +58,7 @@ assert (judged(taught)["sureness"] > 0.7).all()
 
 def every_notebook() -> Iterator[Any]:
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
-        # It runs the workflow three times and trains.
+        # The notebook `reproduce` runs the workflow three times and trains.
         yield pytest.param(path, id=path.stem, marks=[pytest.mark.long] if path.stem == "reproduce" else [])
 
 
@@ -82,7 +82,7 @@ def test_every_cell_gives_what_is_stored(path: Path, tmp_path: Path, monkeypatch
     assert kinds(notebook)[:-1] == stored
 
 
-def test_what_a_job_complains_of_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_a_job_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = json.loads((NOTEBOOKS / "reproduce.ipynb").read_text(encoding="utf-8"))
     cells = ["".join(cell["source"]) for cell in notebook["cells"]]
     (cell,) = (source for source in cells if "def run(" in source)

@@ -1,4 +1,4 @@
-"""Recordings far longer than the others, left running or done slowly, get the labels of normal ones."""
+"""Recordings far longer than the others (left running, or done slowly) get labels like those of normal length."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def take(seed: int) -> NDArray[np.float32]:
 
 
 def idle(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return a take that was left running: four times as long, with the noise of its end."""
+    """Return a take that was left running: it is four times as long, and ends with noise around its last samples."""
     rng = np.random.default_rng(7)
     return np.concatenate([x, x[-6:].mean(axis=0) + 0.02 * rng.normal(size=(3 * len(x), 12)).astype(np.float32)])
 
@@ -67,6 +67,6 @@ def test_a_longer_recording_neither_suffers_nor_spoils_the_others(longer: object
             assert len(key_steps) == 4 * SAMPLES
             key_steps = key_steps[:SAMPLES] if longer is idle else key_steps[::4]
         assert adjusted_rand_score(truth, key_steps) > (0.7 if name == "v3" else 0.9), name
-    # A new recording is seen at the pace of those that were learned from.
+    # A new recording is thinned to the pace of those that were learned from.
     (new,) = result.predict([longer(take(9))]).values()  # type: ignore[operator]
     assert adjusted_rand_score(truth, new[:SAMPLES] if longer is idle else new[::4]) > 0.7

@@ -10,7 +10,7 @@ from rgwot import paths
 from rgwot.paths import Run, Tree, at
 
 
-def test_every_path_has_the_wildcards_that_rules_know_and_is_another_one() -> None:
+def test_every_path_has_the_wildcards_that_rules_know_and_is_unique() -> None:
     wildcards = (
         "dataset", "task", "video", "method", "decoder", "seed", "table", "row", "figure", "part", "column",
     )  # fmt: skip

@@ -60,7 +60,7 @@ def test_two_cameras_are_one_everywhere(tmp_path: Path, suffix: str, swapped: bo
     assert read(path) == read(path, "pyav") == [base + 5 * at for at in range(6)]
     assert clip_of(path, tmp_path / "clip.mp4") == [base + at for at in range(10, 20)]
     assert info.remark.startswith(f"2 picture tracks; track {int(bool(base) != swapped)} ({info.width}x{info.height})")
-    # decord chooses by itself, so that it must not read such a file.
+    # decord chooses a track by itself, so it must not read such a file.
     with pytest.raises(VideoError, match="picture tracks"):
         read(path, "decord")
 
@@ -78,7 +78,7 @@ def test_a_still_is_never_the_video(tmp_path: Path, suffix: str, first: bool) ->
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
-def test_one_picture_beside_sound_is_told(tmp_path: Path, suffix: str) -> None:
+def test_one_picture_beside_sound_is_reported(tmp_path: Path, suffix: str) -> None:
     still, sound = write_video(tmp_path / "cover.mp4", 1, 10, (320, 200)), write_audio(tmp_path / "s.m4a")
     assert "as in a sound recording" in probe(together(tmp_path / f"song{suffix}", still, sound)).remark
     assert probe(still).remark == ""
@@ -110,7 +110,7 @@ def test_files_of_fragments_with_frames_out_of_order(tmp_path: Path, fps: int, f
         assert [number(frame) for _, batch in frames for frame in batch] == list(range(0, 60, 6))
 
 
-def test_a_marked_cover_is_no_track(tmp_path: Path) -> None:
+def test_a_marked_cover_is_not_a_track(tmp_path: Path) -> None:
     cover = write_video(tmp_path / "cover.avi", 1, 10, (320, 200), codec="mjpeg", pix_fmt="yuvj420p")
     film = write_video(tmp_path / "a.mp4", 40, 10)
     marked = together(tmp_path / "both.mp4", cover, film, marks={0: Disposition.attached_pic})
@@ -127,10 +127,10 @@ def test_a_marked_cover_is_no_track(tmp_path: Path) -> None:
         ("late.mp4", True, (2, 0), 2.0),
         ("late.mkv", True, (2, 0), 2.0),
         ("late.ts", True, (2, 0), 2.0),
-        # An empty edit: the file begins without a picture.
+        # With an empty edit, the file begins without a picture.
         ("edit.mp4", False, (2,), 2.0),
         ("edit.mov", False, (2,), 2.0),
-        # Every other track counts from an arbitrary origin.
+        # Any other single track counts from an arbitrary origin.
         ("origin.mkv", False, (2,), 0.0),
         ("origin.ts", False, (2,), 0.0),
         ("sound_late.mp4", True, (0, 2), 0.0),
@@ -144,7 +144,7 @@ def test_start_of_the_picture(
     sources = [write_video(tmp_path / "a.mp4", 60, 10, out_of_order=0), write_audio(tmp_path / "s.m4a", 8)]
     path = together(tmp_path / name, *sources[: 1 + sound], late_s=late_s)
     info = probe(path)
-    # These muxers delay the pictures, because the codec of the sound begins before 0.
+    # The muxers of .ts and .mkv delay the pictures, because the codec of the sound begins before 0.
     assert info.start_s == pytest.approx(expected, abs=0.07 if name.endswith((".ts", ".mkv")) else 1e-6)
     assert info.duration_s == pytest.approx(6, abs=0.11)
     # Features count from the first frame.
@@ -174,7 +174,7 @@ def test_annotations_and_exports_have_the_time_of_players(tmp_path: Path, form: 
     file = tmp_path / "out" / {"csv": "segments.csv", "elan": "late.eaf", "boris": "project.boris"}[form]
     exported = read_annotation_file(file)
     assert exported[["start_s", "end_s"]].to_numpy().tolist() == [[2, 4.5], [4.5, 7.8]]
-    # An export that is put beside the video is read as it was.
+    # If the exported file is put beside the video, the same annotation is read from it.
     (task / "late.csv").unlink()
     (task / f"late{file.suffix}").write_bytes(file.read_bytes())
     assert written(tmp_path / "root")[1] == segments
@@ -186,7 +186,7 @@ def test_annotations_and_exports_have_the_time_of_players(tmp_path: Path, form: 
     assert late.exists()
 
 
-def test_times_before_the_picture_are_told(tmp_path: Path) -> None:
+def test_times_before_the_picture_are_reported(tmp_path: Path) -> None:
     task = tmp_path / "tea"
     task.mkdir()
     film, sound = write_video(tmp_path / "a.mp4", 60, 10), write_audio(tmp_path / "s.m4a", 8)

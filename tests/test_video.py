@@ -1,4 +1,4 @@
-"""Frames are told apart by the number drawn into them, so every claim is about identity, not likeness."""
+"""Frames are identified by the numbers drawn into them, so tests check which frame is read, not how similar it is."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def milliseconds(time: Fraction) -> Fraction:
 
 
 def shown_exactly(stamps: list[Fraction], times: list[Fraction]) -> list[int]:
-    """Say in exact arithmetic which frame is on the screen: the last that began."""
+    """Return, in exact arithmetic, which frame is on the screen at each time: the last one that began."""
     return [max(i for i, stamp in enumerate(stamps) if stamp <= time) for time in times]
 
 
@@ -94,7 +94,7 @@ def test_the_duration_is_that_of_the_pictures_where_no_track_states_its_own(tmp_
 
 
 def without_rate(path: Path) -> Path:
-    """Make the rate of a Matroska file void, as many recorders and sites leave it out."""
+    """Void the rate of a Matroska file, because many recorders and sites leave it out."""
     content = bytearray(path.read_bytes())
     start = content.index(b"\x23\xe3\x83")
     length = content[start + 3] & 0x7F
@@ -229,7 +229,7 @@ def test_the_readers_give_the_same_pixels(tmp_path: Path, form: str) -> None:
     elif form.startswith("rotated"):
         path = rotate_metadata(path, tmp_path / "rotated.mp4", int(form.split()[1]))
     times = sample_times(probe(path).duration_s, 10)
-    # 97: rows that are not a multiple of any alignment.
+    # Rows of 97 pixels are not a multiple of any alignment.
     first, *others = (read_all(FrameReader(path, times, 97, r)).astype(int) for r in HERE)
     for second in others:
         if decord_package() == "decord2":
@@ -289,7 +289,7 @@ def test_a_truncated_file_yields_what_decodes_and_says_so(tmp_path: Path) -> Non
     found = numbers(reader)
     assert found == list(range(0, 3 * len(found), 3))
     assert 0 < reader.served == len(found) < len(times)
-    if decord_package() != "decord2":  # decord2 goes on for some frames after PyAV
+    if decord_package() != "decord2":  # decord2 decodes some frames more than PyAV
         assert reader.readers == ["pyav"]
     assert [clause.split(":")[0] for clause in reader.failures] == HERE
     assert "/" not in "".join(reader.failures)
@@ -367,7 +367,7 @@ def test_closing_ends_the_child(tmp_path: Path) -> None:
     assert list(reader) == []
 
 
-def test_a_decoder_ends_with_whoever_asked(tmp_path: Path) -> None:
+def test_a_decoder_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     path = write_video(tmp_path / "a.mp4", 300)
     code = (
         "import os, signal\nfrom rgwot.video import FrameReader\nfrom rgwot.timing import sample_times\n"
@@ -405,7 +405,7 @@ def children() -> set[str]:
 def test_memory_does_not_grow_with_the_length(tmp_path: Path) -> None:
     def peak_mb(count: int) -> float:
         path = write_video(tmp_path / f"{count}.mp4", count, 30, size=(320, 240), gop=30)
-        # A child per measurement, since the peak of finished children never falls.
+        # Every measurement has a child of its own, since the peak of finished children never falls.
         code = (
             "import resource, numpy as np\n"
             "from rgwot.video import FrameReader\n"

@@ -50,7 +50,7 @@ def written(folder: Path, suffix: str, codec: str) -> Path:
 
 
 def emptied(whole: Path, begin: float, share: float = SHARE) -> Path:
-    """Copy a file with a share of its bytes, from another share on, zero."""
+    """Copy a file with zeros in place of a ``share`` of its bytes, from the share ``begin`` on."""
     content = bytearray(whole.read_bytes())
     start, length = int(len(content) * begin), int(len(content) * share)
     content[start : start + length] = bytes(length)
@@ -60,7 +60,7 @@ def emptied(whole: Path, begin: float, share: float = SHARE) -> Path:
 
 
 def served(path: Path, reader: str) -> tuple[bool, list[int]]:
-    """Return whether a file is refused, or ends early by more than is allowed, and how late the pictures are."""
+    """Return whether a file is refused, or ends too early, and by how many frames each picture is late."""
     try:
         info = probe(path)
         times = sample_times(info.duration_s, SAMPLING)
@@ -88,7 +88,7 @@ def test_a_hole_ends_the_video_before_it(tmp_path: Path, suffix: str, codec: str
 
 
 @pytest.mark.parametrize("suffix", ["avi", "mkv"])
-def test_what_is_not_lost_is_no_hole(tmp_path: Path, suffix: str) -> None:
+def test_what_is_not_lost_is_not_a_hole(tmp_path: Path, suffix: str) -> None:
     """Pictures may last for seconds, and other bytes may lie between them."""
     kept = [i for i in range(FRAMES) if not 20 < i < 70 or i % 10 == 0]
     path = tmp_path / f"a.{suffix}"
@@ -124,7 +124,7 @@ def test_the_rate_is_counted_in_front_of_a_hole(tmp_path: Path) -> None:
     ],
 )
 def test_frames_that_precede_their_key_frame(tmp_path: Path, suffix: str, codec: str, options: dict[str, str]) -> None:
-    """decord counts frames from a key frame on, and those before it cannot be decoded then."""
+    """decord counts frames from a key frame on; frames that are shown before it cannot be decoded then."""
     path = tmp_path / f"a.{suffix}"
     with av.open(str(path), "w") as container:
         stream = container.add_stream(codec, rate=25, options=options)

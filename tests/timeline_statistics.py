@@ -55,4 +55,4 @@ def assert_sound(timelines: list[Timeline], K: int) -> None:
         for earlier, later in pairwise(timeline.segments):
             assert earlier.end_s <= later.start_s
             if earlier.key_step == later.key_step:
-                assert earlier.end_s < later.start_s, "a repeat without a pause is no repeat"
+                assert earlier.end_s < later.start_s, "a repeat without a pause is not a repeat"

@@ -72,7 +72,7 @@ def write_video(
     path
         The container follows the suffix.
     frames, fps, size
-        How many, how fast, (width, height).
+        Number of frames, frames per second, and (width, height).
     ticks
         Time stamps in thousandths of a second, for a variable rate; default: constant rate.
     audio_s
@@ -82,7 +82,7 @@ def write_video(
     first
         Time stamp of the first frame, in frames.
     out_of_order
-        Neighbouring frames that may be stored behind a later one (B-frames).
+        Number of neighbouring frames that may be stored after a later one (B-frames).
     drawn
         Frame by number; default: its `picture`.
     """
@@ -150,7 +150,7 @@ def remux(source: Path, path: Path, **options: str) -> Path:
 def together(
     path: Path, *sources: Path, late_s: Sequence[float] = (), marks: Mapping[int, Disposition] = MappingProxyType({})
 ) -> Path:
-    """Copy the first track of every file into one file, ``late_s`` seconds later each, and mark tracks by number."""
+    """Copy the first track of each file into one file, delayed by its ``late_s``; ``marks`` are by track number."""
     with ExitStack() as stack:
         new = stack.enter_context(av.open(str(path), "w"))
         old = [stack.enter_context(av.open(str(source))).streams[0] for source in sources]

@@ -1,4 +1,4 @@
-"""Pure functions with the default settings, apart from those that a test changes."""
+"""Pure functions with the default settings, except those that a test changes."""
 
 from __future__ import annotations
 

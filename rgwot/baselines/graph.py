@@ -1,7 +1,7 @@
 """UnityGraph and GPL: one graph of the clips of all videos of a task (methods 4.8).
 
 Bansal et al., "United we stand, divided we fall: UnityGraph for unsupervised procedure learning from videos", WACV
-2024. Our reading of the abstract, on our features: its hyper-parameters and its treatment of background are not
+2024. This is our reading of the abstract, on our features; hyper-parameters and the treatment of background are not
 public.
 """
 
@@ -163,8 +163,8 @@ def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: Graph) -> Em
     features, its own features and those of its neighbours in time.
 
     With ``graph.background`` = b, the share b of the clips with the smallest mean cosine to the clips they chose in
-    other videos is background, because what no other video shows is no key step. The resulting limit of the cosine also
-    applies to other videos.
+    other videos is background, because what no other video shows is not a key step. The resulting limit of the cosine
+    also applies to other videos.
 
     Raises
     ------

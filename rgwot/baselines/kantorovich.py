@@ -50,18 +50,19 @@ PRIOR_SCALE = 2.0
 
 
 def temporal_share(iterations: Tensor, rate: float) -> Tensor:
-    r"""Share phi of the temporal prior, which falls during training (methods 4.5).
+    r"""Return the share phi of the temporal prior, which falls during training (methods 4.5).
 
     .. math:: \varphi = 0.999^{\lfloor\sqrt{\mathrm{rate} \cdot \mathrm{iteration} + 1}\rfloor},
         \text{ within } [0.001, 0.999]
 
-    Float64, (B,), for the numbers of the iterations, (B,): from 0 for VAVA with rate 1, from 1 for OPEL with rate 100.
+    The result is float64, (B,), for the numbers of the iterations (B,), which count from 0 for VAVA with rate 1, and
+    from 1 for OPEL with rate 100.
     """
     return (PHI_DECAY ** (rate * iterations.double() + 1).sqrt().floor()).clamp(*PHI_RANGE)
 
 
 def match_prior(nearest: Tensor, m: int, phi: Tensor, *, density: Density) -> tuple[Tensor, Tensor]:
-    r"""Prior P and inverse difference moment S / lambda_1 of the matches (methods 4.5).
+    r"""Return the prior P and the inverse difference moment S / lambda_1 of the matches (methods 4.5).
 
     With rows i = 1..N' and columns j = 1..M', :math:`\mu = \sqrt{1/N'^2 + 1/M'^2}`, n(i) the nearest frame of
     row i and :math:`h(u) = 1/(u^2 + 1)`,

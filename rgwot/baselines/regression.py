@@ -28,7 +28,7 @@ INITIAL_STD = 0.01
 
 
 class TimeRegressor(nn.Module):
-    """F -> 2E -> E sigmoid units, then a linear one for the relative time; weights N(0, 0.01), biases 0."""
+    """F -> 2E -> E sigmoid units, then a linear unit for the relative time; weights N(0, 0.01), biases 0."""
 
     def __init__(self, F: int, E: int, seed: int) -> None:
         super().__init__()

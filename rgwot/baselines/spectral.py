@@ -15,7 +15,7 @@ from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directio
 from rgwot.keysteps.kmeans import decode_kmeans, kmeans, nearest_centre, restore_kmeans
 
 SCALE = 0.5
-"""A_st = exp(cos(x_s, x_t) / SCALE), as HiERO has it."""
+"""A_st = exp(cos(x_s, x_t) / SCALE), as in HiERO."""
 
 LANDMARKS = 2000
 """If there are more samples, this many of them are landmarks of the affinity: a matrix of 32 MB, a second of work."""
@@ -87,10 +87,10 @@ class SpectralFacts(Facts):
 def decode_spectral(frames: Frames, K: int, generator: np.random.Generator, settings: Spectral) -> Decoded:
     """Cluster a graph of all samples: the decoder ``spectral``, which has no settings but K.
 
-    k-means in the K leading eigenvectors of the affinity. The matrix has T^2 entries, so of more than 2,000 samples
-    only 2,000 landmarks, evenly spaced over all videos, are clustered in this way; the Nystroem formula gives the
-    coordinates of the other samples and of held-out videos. With K + 1 samples or fewer, or all samples alike, there is
-    no graph to cut, and k-means on the embeddings decides.
+    It is k-means in the K leading eigenvectors of the affinity. The matrix has T^2 entries, so if there are more than
+    2,000 samples, only 2,000 landmarks, evenly spaced over all videos, are clustered in this way; the Nystroem formula
+    gives the coordinates of the other samples and of held-out videos. If there are at most K + 1 samples, or all
+    samples are alike, there is no graph to cut, and k-means on the embeddings decides.
     """
     x = frames.x
     if K < 2 or len(x) <= K + 1 or not centred(x)[0].any():

@@ -31,8 +31,8 @@ def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, settings: T
         \mu_i = \sum_k b_{ik} s_k, \quad \mathrm{var}_i = \sum_k b_{ik} (s_k - \mu_i)^2, \quad
         L = \mathrm{mean}_i \left[\frac{(s_i - \mu_i)^2}{\mathrm{var}_i} + \lambda_v \log \mathrm{var}_i\right]
 
-    averaged over both orders of the pair, (U, V) = (x, y) and (y, x). An answer that knows nothing, b uniform,
-    has the value 1 for evenly spaced frames, up to the small second term. Variances below 1e-6 count as 1e-6.
+    averaged over both orders of the pair, (U, V) = (x, y) and (y, x). With an uninformative (uniform) b, the first term
+    is 1 for evenly spaced frames. Variances below 1e-6 count as 1e-6.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def tcc_loss(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, settings: T
 
 
 def matches(u: Tensor, v: Tensor, settings: Tcc) -> Tensor:
-    """Soft neighbours a of every u_i among the v_j: (P, N, D), (P, M, D) to (P, N, M), rows of sum 1.
+    """Return the soft neighbours a of every u_i among the v_j: (P, N, D), (P, M, D) to (P, N, M), rows of sum 1.
 
-    a is the softmax over j of -|u_i - v_j|^2 / (D tau), in which |u_i|^2 cancels; or the same of another distance.
+    a is the softmax over j of -|u_i - v_j|^2 / (D tau), in which |u_i|^2 cancels, or the same with another distance.
     """
     if settings.distance == "elementwise":
         logits = -elementwise_distance(u, v)
@@ -74,7 +74,7 @@ def matches(u: Tensor, v: Tensor, settings: Tcc) -> Tensor:
 
 
 def elementwise_distance(u: Tensor, v: Tensor) -> Tensor:
-    r"""The distances of CnC's released code, which adds the two vectors of squared norms entry by entry.
+    r"""Return the distances of CnC's released code, which adds the two vectors of squared norms entry by entry.
 
     .. math:: d_{ij} = \max\left(0, |u_j|^2 + |v_j|^2 - 2 u_i \cdot v_j\right)
 

@@ -162,12 +162,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _Applied:
-    """The key steps of a video: the order in which they first occur as text, and their number of ``segments``.
+    """The key steps of a video: as text, the order in which they first occur, and the number of their ``segments``.
 
-    Only segments that count are counted. ``from_study`` tells whether the result in the bundle contains the video;
+    Only segments that count are counted. ``from_study`` says whether the result in the bundle contains the video;
     ``deviations`` has the cells (`rgwot.procedure.facts.DEVIATION_HEADINGS`) of each deviation of the video from the
-    procedure of the result. ``unlike`` is a line if the video, or a part of it, looks like none of the study,
-    ``length`` one if it is far longer or shorter than those.
+    procedure of the result. ``unlike`` is a warning if the video, or a part of it, looks like no video of the study,
+    and ``length`` a warning if it is far longer or shorter than the videos of the study; otherwise they are empty.
     """
 
     video: str
@@ -200,7 +200,7 @@ def apply_bundle(
     learned, embed, predict = restore(bundle)
     procedure = bundle.procedure()
     facts = bundle.facts
-    # Files without a folder results beside them are not from this command, so they are not replaced.
+    # If there is no folder ``results`` beside such files, this command did not write them, so they are not replaced.
     if not (output / "results").exists():
         for place in (*_tables(output).values(), output / "page.html"):
             if place.exists():

@@ -3,7 +3,7 @@
 A bundle contains no code: arrays are NumPy's without pickled objects, and the model is read with ``weights_only``.
 Parts are not compressed. ``manifest.json`` (`About`) has the version of the format, and size and SHA-256 of every part;
 the last 64 bytes of the file (the ZIP comment) are the SHA-256 of everything before them, so that any changed byte is
-noticed. Digests do not tell who made a bundle.
+noticed. Digests do not show who made a bundle.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Bundle:
             endless = real and (part == DECODER or array.ndim == 0) and not np.isnan(array).any()
             unknown = real and name == USUAL and array.ndim == 0 and bool(np.isnan(array))
             if not real or not (np.isfinite(array).all() or endless or unknown):
-                raise self.wrong(f"{part}: {name[:80]!r} is not of finite numbers")
+                raise self.wrong(f"{part}: {name[:80]!r} has values that are not finite numbers")
         return arrays
 
     def procedure(self) -> Procedure:
@@ -170,7 +170,7 @@ class Bundle:
 
     @contextmanager
     def fitting(self, what: str) -> Iterator[None]:
-        """Context in which the content is used: Python's errors, which mean that parts do not fit, name the bundle."""
+        """Turn Python's errors in this context, which mean that parts do not fit, into one that names the bundle."""
         try:
             yield
         except RgwotError:

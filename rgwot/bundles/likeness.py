@@ -2,8 +2,8 @@
 
 The features of some samples of each video, averaged over space and standardised by channel, are compared: a video lies
 as far from others as the median of its samples' distances to their nearest samples. Another take of the same task lies
-about as far from the videos of the study as these from each other; a test pattern, a black picture or another task lies
-several times as far.
+about as far from the videos of the study as these do from each other; a test pattern, a black picture or another task
+lies several times as far away.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ STRANGE, STRANGE_SHARE = 1.5, 1 / 7
 """A part of a video is reported if it has at least this share of the samples, each this many times as far away as
 95 % of the samples of any video of the study are from the other videos.
 
-Of 267 held-out recordings of eleven tasks, at most 7 % of the samples lie so far; of takes of hand washing with black
-parts, just these parts do.
+In 267 held-out recordings of eleven tasks, at most 7 % of the samples lie so far away; in takes of hand washing with
+black parts, just these parts do.
 """
 
 SAMPLES, PER_VIDEO = 600, 100
 """Most samples that are kept, of all videos and of one."""
 
 _LEAST = 0.05
-"""Two videos of the same few values are not exactly equal: least distance, relative to that of independent ones."""
+"""Least distance that counts as usual, relative to that of independent samples; videos with the same few values are
+nearly equal."""
 
 
 def likeness(videos: Sequence[VideoFeatures]) -> dict[str, NDArray[np.floating]]:
@@ -90,7 +91,7 @@ def check_likeness(known: Mapping[str, NDArray[np.floating]], channels: int) -> 
 
 
 def far_from(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures) -> float:
-    """Return how many times as far a video lies as the farthest video of the study; 0 if that is unknown."""
+    """Return how far a video lies from the study, relative to the study's farthest video; 0 if that is unknown."""
     if not known:
         return 0.0
     return float(np.median(_from_known(known, video))) / float(known["usual"])

@@ -92,8 +92,8 @@ def make_bundle(
     for video, segments_here in key_steps.segments["task"].items():
         if video not in stored or not np.array_equal(segments_here, stored[video][list(segments_here.columns)]):
             raise RgwotError(
-                f"{segments_csv}: video {video!r}: found other segments than this version of rgwot makes from the same "
-                f"embeddings and settings; {remake(segments_csv)}"
+                f"{segments_csv}: video {video!r}: its segments differ from those that this version of rgwot makes "
+                f"from the same embeddings and settings; {remake(segments_csv)}"
             )
     learned = learned_result(
         run=run,

@@ -25,8 +25,9 @@ STEP_S, SPAN_S = 10.0, 86400.0
 """Longest time between two features, and longest recording: larger times are probably not in seconds."""
 
 MOST_UNEVEN, MANY_SLOW, MANY_COUNTED = 1.5, 1000, 10_000
-"""Ratio of the longest to the shortest step of a clock that counts; so many features at less than one per second, or at
-one per second and whole numbers: such times are probably not in seconds, either."""
+"""Two more kinds of times are probably not in seconds: `MANY_SLOW` or more features at less than one per second; and
+whole numbers, the longest step at most `MOST_UNEVEN` times the shortest, at less than one feature per second, or, for
+`MANY_COUNTED` or more features, at one per second."""
 
 SCALES = 1000.0
 """A warning is given if the ratio of the largest to the smallest scale is at least this."""
@@ -68,7 +69,7 @@ class Spread:
 
     @property
     def ratio(self) -> float:
-        """Largest standard deviation of a channel divided by the smallest, of the channels that vary; 1 without any."""
+        """Largest standard deviation of a channel divided by the smallest, among those that vary; 1 if none does."""
         if not self._count:
             return 1.0
         deviations, squares = self.deviations()

@@ -26,7 +26,7 @@ Network = TypeVar("Network", bound=nn.Module)
 
 
 def convolve(x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Tensor:
-    r"""3-D convolution with kernel 3 and padding 1, without the products that only meet padding in time.
+    r"""Return the 3-D convolution with kernel 3 and padding 1, without the products that only meet padding in time.
 
     With :math:`W_0, W_1, W_2` for the 3x3 kernels that meet the previous, the same and the next frame,
 
@@ -132,8 +132,8 @@ class Encoder(nn.Module):
     dropout
         Share of units dropped before each hidden layer in training, in [0, 1); the masks are given to `forward`.
     batch_norm
-        ``joint``: statistics over the two videos of a pair. ``per_video``: one group per video, of which only
-        the first updates the running averages, which is what data parallelism over two devices computes
+        ``joint``: statistics over the two videos of a pair. ``per_video``: statistics of each video, of which only
+        those of the first in a pair update the running averages, as with data parallelism over two devices
         (methods 3.1).
     input_norm
         Whether features are first standardised per channel, with the buffers ``input_mean`` and ``input_std``.
@@ -223,7 +223,7 @@ class Encoder(nn.Module):
         return F.normalize(y, dim=1) if self.unit_norm else y
 
     def _convolved(self, y: Tensor, groups: int, tracked: Sequence[int]) -> Tensor:
-        """Stacks of maps (c, n, h, w, features) to (n, channels)."""
+        """Turn stacks of maps (c, n, h, w, features) into (n, channels)."""
         for convolution, norm in ((self.conv1, self.bn1), (self.conv2, self.bn2)):
             dtype = torch.bfloat16 if self.precision == "bfloat16" else convolution.weight.dtype
             y = convolve(y, convolution.weight, cast(Tensor, convolution.bias), dtype)
@@ -231,7 +231,7 @@ class Encoder(nn.Module):
         return y.flatten(2, 3).max(dim=2).values.max(dim=0).values
 
     def _joined(self, y: Tensor, groups: int, tracked: Sequence[int]) -> Tensor:
-        """Stacks of vectors (c, n, 1, 1, features) to (n, channels)."""
+        """Turn stacks of vectors (c, n, 1, 1, features) into (n, channels)."""
         # The layers see a stack as one vector, the concatenation of its frames.
         y = y.movedim(0, -2).flatten(-2)[None]
         for layer, norm in ((self.stack1, self.bn1), (self.stack2, self.bn2)):

@@ -24,7 +24,7 @@ class VideoFeatures(Protocol):
 
     ``video`` is its id, ``time_s`` (T,) are the times of its samples, ``duration_s`` its length in seconds,
     ``native_fps`` its frames and ``fps`` its features per second. ``shape`` is (T, C, h, w), with h = w = 1 if a sample
-    is a vector (``vectors``); ``dtype`` is ``float16`` or ``float32``. ``scales`` tells how far the scales of the
+    is a vector (``vectors``); ``dtype`` is ``float16`` or ``float32``. ``scales`` says how far the scales of the
     channels differ, if it is known (`rgwot.embedding.arrays.Spread`).
     """
 
@@ -165,7 +165,7 @@ class EmbeddedTask:
     """The videos of a task in the order of their ids; those without a frame are listed in ``empty``.
 
     ``held_out`` names the videos the clustering must not see, also those without a frame; ``notes`` are sentences about
-    the training of the embedding. ``scales`` tells how far the scales of the features' channels differ, if the
+    the training of the embedding. ``scales`` says how far the scales of the features' channels differ, if the
     embedding depends on them.
     """
 

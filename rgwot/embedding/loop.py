@@ -23,7 +23,7 @@ from rgwot.losses.settings import CidmSettings
 from rgwot.runtime.errors import RgwotError
 
 # On an accelerator, as many pairs are encoded together as keep the largest intermediate result below this size.
-# On the CPU a pair already fills the cores: measured, several at once are not faster and take more memory.
+# On the CPU a pair already fills the cores; in measurements, several at once were not faster and took more memory.
 FORWARD_BYTES = 600e6
 
 

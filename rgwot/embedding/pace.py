@@ -1,9 +1,10 @@
-"""Recordings far longer than the others of their task, at the usual pace (methods 4.11).
+"""Recordings far longer than the others of their task, of which only some samples are seen (methods 4.11).
 
 Windows, contexts and relative time are shares of a recording's length, and a recording has the mean and deviation of
-all its samples. So one that was left running, or done slowly, would be seen with other windows, times and scales than
-the others, and would count several times. It is seen by as many of its samples as others have, instead: those where it
-changes, or evenly spaced ones if it changes evenly. The rest is as the nearest of these.
+all its samples. A recording that was left running, or of slow work, would therefore be seen with windows, times and
+scales unlike those of the others, and would count several times. Instead, as many of its samples are used as the others
+have: those where it changes, or evenly spaced ones if it changes evenly. Every other sample is treated like the nearest
+of these.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ NEAR = 0.05
 the same share, so that a pause within a key step is kept."""
 
 UNEVEN = 0.39
-"""A recording stands still for most of the time if the change that its most changing samples hold, as many as usual,
-exceeds their share of all samples by this part of what it could. On ten recorded tasks recordings with idle time have
-0.41 and more, and slow ones 0.36 and less, except for one of tools that are seen or not."""
+"""A recording of T samples stands still for most of the time if (s - n / T) / (1 - n / T) is above this, where s is the
+share of its change that its n most changing samples have, and n the usual number of samples. On ten recorded tasks,
+this is 0.41 or more for recordings with idle time, and 0.36 or less for slow ones, except for one task of tools that
+are seen or not."""
 
 POWER = 3
 """Samples of a recording with idle time are chosen by this power of its change, since people at rest move, too."""
@@ -38,7 +40,7 @@ def at_usual_pace(x: NDArray[Any], usual: float) -> NDArray[np.int64] | None:
 
     .. math:: \sum_t \min(1, (c_t / c)^3) = \text{usual}
 
-    Of a recording that was embedded in this way, the same samples are chosen again.
+    If ``x`` was itself embedded from chosen samples, the same samples are chosen again.
 
     Parameters
     ----------
@@ -73,7 +75,7 @@ def at_usual_pace(x: NDArray[Any], usual: float) -> NDArray[np.int64] | None:
 
 
 def _change(x: NDArray[Any], usual: float) -> NDArray[np.float64]:
-    """Return how far the samples (T, D) before and after each one are apart, (T,), on average (`NEAR`)."""
+    """Return how far apart, on average, the samples before and after each of the samples (T, D) are, (T,) (`NEAR`)."""
     half, at = max(1, round(NEAR * usual / 2)), np.arange(len(x))
     means = uniform_filter1d(np.asarray(x, dtype=np.float64), 2 * half + 1, axis=0, mode="nearest")
     apart = means[np.minimum(at + half + 1, len(x) - 1)] - means[np.maximum(at - half - 1, 0)]

@@ -1,8 +1,8 @@
 """The sampling for an iteration: a pair of videos, sorted random frames of each, and the context of every frame.
 
 Every draw depends on the seed and the iteration, but not on earlier draws: a resumed run needs no saved random state,
-and another accumulation does not change the pairs. A bank has the features of the videos: on the GPU if they fit there,
-otherwise in memory or, if they are too large, in their stores.
+and another ``train.accumulation`` does not change the pairs. A bank has the features of the videos: on the GPU if they
+fit there, otherwise in memory or, if they are too large, in their stores.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from rgwot.columns import readable
 from rgwot.runtime.errors import RgwotError
 
 FAR, SPIKE_GAP = 1000.0, 20.0
-"""A spike differs from its channel's median by this many median absolute deviations, and by so many times as much as
+"""A spike differs from its channel's median by `FAR` median absolute deviations, and by `SPIKE_GAP` times as much as
 any usual value; some sensors have spikes of a hundred deviations."""
 
 FAR_CODE, CODE_GAP, RARE = 20.0, 5.0, 0.2
@@ -22,8 +22,8 @@ FAR_CODE, CODE_GAP, RARE = 20.0, 5.0, 0.2
 `RARE` of samples, 0 is not such a value, because many sensors show 0 at rest."""
 
 EVEN, LINEAR = 1.5, 0.99
-"""Steps of a clock are nearly equal, the 95th percentile at most this many times the 5th; or it is a straight line, by
-this squared correlation."""
+"""Steps of a clock are nearly equal, the 95th percentile at most `EVEN` times the 5th; or the clock is nearly a
+straight line, with a squared correlation of at least `LINEAR`."""
 
 FEWEST = 10
 """With fewer samples, neither a clock nor a dead stretch is reported."""
@@ -37,19 +37,20 @@ recordings, or as any other stretch of this one. Samples are equal if they diffe
 most samples."""
 
 STILL_CHANNEL, RARELY_EQUAL, FEW_CHANNELS = 0.25, 0.02, 64
-"""A channel that is constant for this share of a recording is reported if in other recordings it never is for more
-than the second share, and if there are at most so many channels: networks have channels that are rarely active."""
+"""A channel that is constant for the share `STILL_CHANNEL` of a recording is reported if usually, in the others, it is
+constant for at most the share `RARELY_EQUAL`, and if there are at most `FEW_CHANNELS` channels: networks have channels
+that are rarely active."""
 
 FEWEST_CODES, MOST_CODES = 3, 50
-"""A channel with so many whole numbers, each for `FEWEST` samples at a time, beside channels of measured values may
-hold labels."""
+"""A channel may hold labels if it has `FEWEST_CODES` to `MOST_CODES` different whole numbers, each for `FEWEST` samples
+at a time, and other channels have measured values."""
 
 BRIEF_S, LONG_S = 1.0, 86400.0
 """Recordings are doubted if all of them are shorter than the first, or one is longer than the second, in seconds."""
 
 UNUSUAL, FEWEST_LENGTHS = 3.0, 4
-"""A recording is far longer than others from this many times the median length on, and far shorter if the median is as
-many times its own length; the median of fewer recordings than the second number is not used."""
+"""A recording is far longer than the others if it has at least `UNUSUAL` times the median length, and far shorter if
+the median is at least `UNUSUAL` times its length. With fewer than `FEWEST_LENGTHS` recordings, no median is used."""
 NAMED = 3
 """A warning names this many videos, and counts the others."""
 
@@ -69,7 +70,7 @@ class Values(NamedTuple):
 
     ``far`` is a line on outliers or lost samples, or an empty text.
 
-    ``next_still`` is the length of the longest other stretch, ``still_channels`` the longest of each channel, and
+    ``next_still`` is the length of the second longest one, ``still_channels`` has the longest of each channel, and
     ``sketch`` has hashes by which recordings with samples in common are found (`SKETCHED`).
     """
 
@@ -149,10 +150,10 @@ def _sharing(recordings: Mapping[str, Values]) -> list[tuple[str, str]]:
 
 
 def _in_common(one: Values, other: Values) -> bool:
-    """Return whether most of the shorter of two recordings is a part of the other, but not all of both."""
+    """Return whether most of the shorter of two recordings is a part of the other; False for equal lengths."""
     if one.samples == other.samples or not one.sketch or not other.sketch:
         return False
-    # Only up to the smaller of the largest hashes do both sketches have all parts.
+    # Both sketches are complete only up to the smaller of their largest hashes.
     limit = min(one.sketch[-1], other.sketch[-1])
     mine, theirs = ({part for part in values.sketch if part <= limit} for values in (one, other))
     fewer = min(len(mine), len(theirs))
@@ -160,21 +161,21 @@ def _in_common(one: Values, other: Values) -> bool:
 
 
 def _empty(x: NDArray[np.float64]) -> str:
-    """Return a line on scattered samples (T, C) that are 0 in every channel, if no other has a 0, or an empty text."""
+    """Return a line on scattered samples (T, C) of zeros alone, if no other sample has a 0, or an empty text."""
     empty = (x == 0).all(axis=1)
     scattered = np.count_nonzero(np.diff(empty)) >= 2 * FEWEST_CODES and empty.mean() < 0.5
     if not scattered or x.shape[1] < 2 or not x[~empty].all():
         return ""
     return (
         f"{int(empty.sum())} of {len(x)} samples are 0 in every channel, such as sample {int(np.argmax(empty))}, and "
-        "no other has a 0; were they lost? leave these samples out, or interpolate them"
+        "no other sample has a 0; were they lost? leave these samples out, or interpolate them"
     )
 
 
 def _codes(x: NDArray[np.float64]) -> tuple[int, ...]:
     """Return which channels of samples (T, C) hold a few whole numbers in long runs, if others do not.
 
-    Channels of which always one is 1 and the others are 0 hold one such number together.
+    Channels of which exactly one is 1 in every sample, and the others are 0, together hold one such number.
     """
     whole = (x == np.round(x)).all(axis=0)
     if whole.all():
@@ -202,7 +203,7 @@ def _clocks(x: NDArray[np.float64]) -> NDArray[np.bool_]:
     for channel in np.flatnonzero(~always & (spread > 0)):
         own, there = steps[:, channel], np.flatnonzero(steps[:, channel])
         if (own >= 0).all():
-            # Whole seconds of several samples each.
+            # A clock in whole seconds, each of which several samples share.
             found[channel] = len(there) >= FEWEST and _even(own[there]) and _even(np.diff(there), 1)
         elif rises[:, channel].mean() >= 1 - WRAPS:
             falls = own <= 0
@@ -219,7 +220,7 @@ def _even(steps: NDArray[Any], rounding: int = 0) -> bool:
 def _longest(equal: NDArray[np.bool_], count: int = 1) -> list[list[tuple[int, int]]]:
     """Return, for each column (T - 1, C), the longest runs of equal samples: first sample, and the one after the last.
 
-    A run of one sample stands for none.
+    A run of a single sample means that no samples are equal.
     """
     longest = []
     for own in equal.T:
@@ -273,9 +274,10 @@ def _is_code(value: float, others: NDArray[np.float64]) -> bool:
 def unusual(
     recordings: Mapping[str, Values], times: Mapping[str, NDArray[np.float64] | None], names: Sequence[str] = ()
 ) -> dict[str, list[str]]:
-    """Return lines on what is unusual by recording, and on the whole task by an empty name.
+    """Return lines on what is unusual, by the name of a recording, or by an empty name for the whole task.
 
-    ``names`` are those of the channels. A clock rises in every recording, and a stretch is dead compared with others.
+    ``names`` are those of the channels. A channel is a clock only if it rises or falls like one in every recording, and
+    a stretch is dead only in comparison with other stretches or recordings.
     """
     told: dict[str, list[str]] = {}
     clocks = [set(values.clocks) for values in recordings.values()]
@@ -302,8 +304,8 @@ def unusual(
             pass  # such values are often repeated
         elif after - first >= FEWEST and shares[name] >= STILL_SHARE and longer:
             lines.append(
-                f"samples {first} to {after - 1} of {values.samples} are equal; was the sensor off, or never written? "
-                "leave the recording, or this part, out"
+                f"samples {first} to {after - 1} of {values.samples} are equal; was the sensor off, or was nothing "
+                "written? leave the recording, or this part, out"
             )
         else:
             lines += _still_channels(name, recordings, names)
@@ -314,9 +316,7 @@ def unusual(
             told[name] = lines
     for name, other in _sharing(recordings):
         if _in_common(recordings[name], recordings[other]):
-            line = (
-                f"most of its samples, or of those of {name}, are in both, as if it were one recording; leave one out"
-            )
+            line = f"most of its samples, or most samples of {name}, are in both, as if both were one; leave one out"
             told.setdefault(other, []).append(line)
     return told
 

@@ -30,7 +30,7 @@ from rgwot.embedding.settings import Whitened
 from rgwot.embedding.values import usual_length
 
 STILL = 0.02
-"""Added to speeds and deviations before the logarithm, in standard deviations of the channel; less is no movement."""
+"""Added to speeds and deviations before the logarithm, in standard deviations of the channel; less counts as rest."""
 
 SMALL = 1500
 """A matrix with at most this many rows is decomposed fully (in a quarter of a second); above, Lanczos is faster."""
@@ -125,9 +125,9 @@ def conditioned(stores: Sequence[VideoFeatures], settings: Whitened) -> list[NDA
 def at_pace(
     store: VideoFeatures, settings: Whitened, usual: float
 ) -> tuple[NDArray[np.float32], NDArray[np.int64] | slice]:
-    """Return conditioned features (n, C) of a video, and the one of each of its samples (T,).
+    """Return conditioned features (n, C) of a video, and the index (T,) of the one that each of its samples gets.
 
-    They are its own, unless it is far longer than the ``usual`` number of samples (`at_usual_pace`).
+    Each sample has its own, unless the video is far longer than the ``usual`` number of samples (`at_usual_pace`).
     """
     x = cell_means(store, settings.grid)
     chosen = at_usual_pace(standardise(x, store.dtype), usual)
@@ -183,10 +183,10 @@ def fit_whitening(videos: Sequence[NDArray[np.floating]], D: int, floor: float) 
 
     Notes
     -----
-    The D leading eigenpairs of the covariance (C, C), or of the samples' inner products (T, T) where there are fewer
-    samples than channels: with X the centred samples, X X' u = mu u gives the component X' u / sqrt(mu), of variance
-    mu / T. A component is known up to its sign; here its largest entry is positive. scikit-learn's PCA wants all
-    samples in one array and has no floor; here the covariance grows video by video.
+    The components follow from the D leading eigenpairs of the covariance (C, C), or, if there are fewer samples than
+    channels, of the samples' inner products (T, T): with X the centred samples, X X' u = mu u gives the component
+    X' u / sqrt(mu), of variance mu / T. A component is known up to its sign; here its largest entry is positive.
+    scikit-learn's PCA needs all samples in one array and has no floor; here the covariance grows video by video.
     """
     samples, channels = sum(len(video) for video in videos), videos[0].shape[1]
     mean = sum((video.sum(axis=0, dtype=np.float64) for video in videos), np.zeros(channels)) / samples

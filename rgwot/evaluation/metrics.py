@@ -90,7 +90,7 @@ def match(overlap: npt.ArrayLike) -> Matching:
 
 
 def match_as_scipy(overlap: npt.ArrayLike) -> Matching:
-    """Match as `match`, with SciPy's choice among equally good matchings, which depends on the order of clusters."""
+    """Match as `match` does, but with SciPy's choice among equal matchings, which depends on the order of clusters."""
     from scipy.optimize import linear_sum_assignment
 
     counts = np.asarray(overlap, dtype=np.int64)

@@ -209,8 +209,8 @@ def score(
 
     Precision, recall and IoU are averaged over the units; F1 = 2PR/(P+R) is computed from the averaged P and
     R, not averaged itself (methods 6.1). Videos without a frame to score (no key step at all, without
-    background) are left out and do not count in ``n_videos``. Where videos are pooled and no frame is background,
-    background is no class, so that the scores are those without it.
+    background) are left out and do not count in ``n_videos``. If videos are pooled and no frame is background,
+    background is not a class, so that the scores are those without it.
 
     Parameters
     ----------

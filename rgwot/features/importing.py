@@ -103,8 +103,8 @@ def import_features(
 
     An existing store is kept if it was made from the same file, for the same video, with the same settings.
 
-    Raises RgwotError if the file cannot be read, has another shape than set, has values that are not finite or too
-    large, or if the number or times of its features do not fit the duration.
+    Raises RgwotError if the file cannot be read, has a shape other than the one that is set, has values that are not
+    finite or too large, or if the number or times of its features do not fit the duration.
     """
     source, output = Path(source), Path(output)
     expect: dict[str, object] = {"settings": settings.model_dump(mode="json")}
@@ -163,7 +163,7 @@ def fitted(
 ) -> tuple[FileFacts, VideoInfo, int, str]:
     """Compare an open array with the settings and with its video (None without one); warn about doubtful values.
 
-    Returns the facts of the file, those of the video or in its place, and the results of `count_kept`.
+    Returns the facts of the file, those of the video (or what stands in for them), and the results of `count_kept`.
 
     Raises RgwotError as `measure`, `in_place_of_video` and `count_kept` do.
     """
@@ -288,7 +288,8 @@ def store_of_array(
     name
         Name of the video.
     features
-        (T, C) or (T, C, h, w), of any floating-point type; kept as float16, or float32 where that spoils vectors.
+        (T, C) or (T, C, h, w), of any floating-point type; kept as float16, or float32 where float16 would spoil
+        vectors.
     settings
         Their form: the key ``axes`` is ``TC`` or ``TCHW``; the key ``times`` is set exactly if ``times`` is given.
     times
@@ -299,7 +300,7 @@ def store_of_array(
     Raises
     ------
     RgwotError
-        For another type or shape, a value that is not finite or too large, or times that do not fit.
+        If the type or shape is different, a value is not finite or too large, or times do not fit.
     """
     label, array, video = Path(f"features[{name!r}]"), np.asarray(features), id_of(name)
     when = None if times is None else seconds(str(label), times)

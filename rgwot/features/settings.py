@@ -164,7 +164,7 @@ EXTRACTORS: Mapping[str, Extractor] = {
 def extractor(name: str) -> Extractor:
     """Return an extractor by its name in the settings.
 
-    Raises RgwotError if there is none.
+    Raises RgwotError if there is no such extractor.
     """
     base, colon, member = name.partition(":")
     entry = EXTRACTORS.get(base)
@@ -178,7 +178,7 @@ def extractor(name: str) -> Extractor:
     return replace(entry, name=name, member=member, layer=layer) if colon else entry
 
 
-#: Keys of the block `features` that affect how a job runs, but no result.
+#: Keys of the block `features` that affect how a job runs, but not its result.
 EXECUTION = ("timeout_s", "codec")
 
 

@@ -311,7 +311,7 @@ def is_current(path: Path, source: Path, expect: Mapping[str, Any], on_bad_video
 
 
 def is_made_from(store: FeatureStore, source: Path) -> bool:
-    """Return whether a store was made from a source with this name and content, which an equal size and time show."""
+    """Return whether a store was made from this source: equal names, and equal sizes with equal times or content."""
     recorded, status = store.attributes, holding_file(source).stat()
     if (recorded.get("source"), recorded.get("source_bytes")) != (source.name, status.st_size):
         return False

@@ -32,13 +32,13 @@ second, a switch 5/7) a piece has to last 2 (5/7) / (3 x 0.01) = 48 s to pay for
 clusterings lie far above: mean largest membership 0.40 at K = 7 is 0.30."""
 
 DOMINANT_LABEL = 0.95
-"""Share of samples from which one label counts as the only one.
+"""A label with at least this share of the samples counts as the only one.
 
 A sound decoder may keep background in one cluster, which reaches about 0.8 of a task; beyond 0.95 the other K - 1
 clusters share less than one sample in twenty."""
 
 DEGENERATE_VIDEOS = 0.5
-"""Share of degenerate videos from which a result made of separate videos is degenerate."""
+"""A result made of separate videos is degenerate if at least this share of the videos is."""
 
 
 def mean_pairwise_cosine(x: NDArray[np.floating]) -> float:
@@ -106,8 +106,8 @@ def diagnose(
     checked first: whatever a decoder makes of a constant embedding is noise, and not the decoder's fault.
     A decoder gave every sample the same answer when memberships (T, K) before smoothing are uniform (contrast below
     `UNIFORM_MEMBERSHIP`: the labels are then rounding noise), or when, after smoothing, at least the share
-    `DOMINANT_LABEL` of the labels is the same. One label is no collapse if K = 1, or if there are fewer samples than
-    labels.
+    `DOMINANT_LABEL` of the labels is the same. One label is not a collapse if K = 1, or if there are fewer than K
+    samples.
     """
     if len(x) > 1 and relative_variance(x) < CONSTANT_EMBEDDING:
         return "embedding"

@@ -1,9 +1,9 @@
 """Time beside the features (methods 5.5), and the choice of its weight (5.7).
 
 If `decode.time` is ``auto``, samples are first labelled without time. If the labels have the same order in all videos,
-and explain the samples hardly worse once time has half of the squared length of embeddings, it has this weight, and the
-videos are aligned to measure it; otherwise its weight is only a hint. The mean field makes these labels for every
-decoder: it takes a fraction of a second.
+and explain the samples hardly worse once time has half of the squared length of embeddings, time gets this weight, and
+the videos are aligned to measure it; otherwise it gets only a small weight, as a hint. Whatever the decoder, the mean
+field makes these labels, because it takes a fraction of a second.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ ONE_ORDER = 0.5
 """Weight of common time if the videos have one order; 0.4 and 0.6 score the same (benchmarks/report/labelled.md)."""
 
 SAME_ORDER = 0.47
-"""Videos have one order from this concordance on, with labels made without time. It lies in the middle between tasks
-that gain from common time and tasks that lose (benchmarks/report/labelled.md)."""
+"""Videos count as having one order if labels made without time have at least this concordance. It lies in the middle
+between tasks that gain from common time and tasks that lose (benchmarks/report/labelled.md)."""
 
 KEPT_SHARE = 0.7
 """Common time is taken if the labels made with it predict the samples of other videos at least this many times as well
-as labels made without time. Where videos swap key steps, time cuts them apart, and less is predicted."""
+as labels made without time. If videos differ in the order of key steps, time splits these, and predicts less."""
 
 NEAR = 0.1
 """The choice is doubtful if one of the two measures is within this share of its limit."""

@@ -66,15 +66,15 @@ LEAST_PROBABILITY = 1e-6
 
 
 def shrunken_covariance(x: Array) -> Array:
-    r"""Return the covariance (D, D) of samples (n, D), n >= 1, shrunken as Ledoit and Wolf (2004) do.
+    r"""Return the covariance (D, D) of samples (n, D), n >= 1, shrunken as by Ledoit and Wolf (2004).
 
     With columns z of mean 0 and variance 1, their correlation S shrinks towards m I, m = tr(S) / D:
 
     .. math:: (1 - b / d) S + (b / d) m I, \qquad d = |S - m I|^2, \qquad
               b = \min\left(d, \tfrac1{n^2} \sum_t |z_t z_t^\top - S|^2\right)
 
-    Then the variances of the columns are restored; columns without variance count as 0. It takes a single product of
-    matrices, where scikit-learn's takes three.
+    Then the variances of the columns are restored; columns without variance count as 0. This takes a single product of
+    matrices; scikit-learn's function takes three.
     """
     n, D = x.shape
     z = x - x.mean(axis=0)
@@ -154,7 +154,7 @@ def in_context(frames: Frames, shares: Sequence[float] = CONTEXT, timed: bool | 
 
 
 class Components(NamedTuple):
-    """Principal components of samples `in_context`, at most `CONTEXT_COMPONENTS`; relative time does not change."""
+    """Principal components of samples `in_context`, at most `CONTEXT_COMPONENTS`; relative time is kept as it is."""
 
     mean: Array
     basis: Array
@@ -225,7 +225,7 @@ def refine(frames: Frames, memberships: Array, rounds: int) -> tuple[Array, Clas
 
 
 def _of_others(z: Array, memberships: Array, labels: NDArray[np.int64], fold: NDArray[np.int64], part: int) -> Array:
-    """Return the probabilities (n, K) of the samples of a fold, by a classifier of the labels of the others."""
+    """Return the probabilities (n, K) of the samples of a fold, by a classifier that is trained on the other folds."""
     K, in_part, others = memberships.shape[1], fold == part, fold != part
     p = Classifier.fit(z[others], labels[others], K).probabilities(z[in_part])
     # The classifier does not know a class that no other video has, so its memberships stay as they are.
@@ -237,17 +237,18 @@ def _of_others(z: Array, memberships: Array, labels: NDArray[np.int64], fold: ND
 
 
 POOLS = 7
-"""Number of pools of segmentations: with more, fewer seeds give another answer. A single video has one pool."""
+"""Number of pools of segmentations; with more pools, fewer seeds give a different answer. A single video has one."""
 
 AT_ONCE: dict[str, object] = {"max_iterations": 1, "inner": 2}
 """Changed settings of the segmentations that label many videos at once; they need not converge."""
 
 MEMBERSHIP_FLOOR = 0.2
-"""Components of the memberships below this share of the largest variance are dropped: few segmentations have them."""
+"""Components of the memberships below this share of the largest variance are dropped, as few segmentations have
+them."""
 
 MEMBER_STARTS = 3
-"""Number of starts if a pool is segmented alone, which shows how far pools differ. Two pools that stand for two seeds
-have more starts."""
+"""Number of starts if a pool is segmented alone, which shows how far pools differ. Two of the pools, which stand for
+two seeds, get more starts."""
 
 RARE = 1e-3
 """Clusters below this share of the samples get no additional weight for being rare."""
@@ -259,7 +260,7 @@ def decode_consensus(frames: Frames, K: int, generator: np.random.Generator, set
     Every single segmentation is a local minimum that merges some key steps and splits others, differently for every
     start. Agreement of most of them is not an accident. The memberships of ``consensus.partitions`` mean-field
     segmentations (`rgwot.keysteps.meanfield`), of the ``consensus.blocks`` of the embedding in turn, are concatenated,
-    every one divided by the root of its cluster's share, whitened to at most ``consensus.D`` components and scaled to
+    each divided by the root of its cluster's share, whitened to at most ``consensus.D`` components and scaled to
     length 1. Seven such pools with different starts, side by side, are an embedding that the mean field segments from
     ``consensus.starts`` starts: the chance results of one pool do not occur in the others. The segmentation with the
     least F / T - ``consensus.order`` I is used, where F is its energy and I the regularity of the order of its key
@@ -309,7 +310,7 @@ def _decode(
     spaces = [_widened(pool.x, width) for pool in pools]
     best = _best(spaces, K, counts, generator, meanfield, consensus, consensus.starts)
     memberships, classifier = refine(frames, best.memberships[following], consensus.refinements)
-    # One pool is enough to label other videos: that in which the key steps are clearest.
+    # One pool is enough to label other videos: the one in which the key steps are clearest.
     parts = best.centres.reshape(-1, len(pools), width)
     clearest = int(np.square(parts).sum(axis=(0, 2)).argmax())
     pool = pools[clearest]
@@ -371,10 +372,10 @@ def restore_consensus(learned: Learned, K: int, consensus: Consensus, at_once: b
     Raises
     ------
     ValueError
-        For segmentations that do not divide the centres.
+        If the numbers of clusters of the segmentations do not add up to the number of centres.
     """
     if (learned["clusters"] < 1).any() or learned["clusters"].sum() != len(learned["member_centres"]):
-        raise ValueError("clusters do not divide member_centres")
+        raise ValueError("clusters do not add up to member_centres")
     meanfield, borders = consensus.meanfield, np.cumsum(learned["clusters"])[:-1]
     centres, shares = (np.split(learned[name], borders) for name in ("member_centres", "member_shares"))
     whitening = Whitening(learned["whitening_mean"], learned["whitening_basis"])
@@ -429,7 +430,7 @@ def _pool(
     frames: Frames, K: int, generator: np.random.Generator, meanfield: MeanfieldSettings, consensus: Consensus
 ) -> _Pool:
     """Segment the samples from many starts, the blocks of the embedding in turn."""
-    # One start and few rounds are enough, because a single one of many segmentations need not be good, nor finished.
+    # One start and few rounds are enough: among many segmentations, none needs to be good by itself, or to converge.
     changes = {"restarts": 1, "max_iterations": consensus.rounds, "epsilon": consensus.epsilon}
     quick = meanfield.model_copy(update=changes)
     parts = blocks_of(frames, consensus.blocks)

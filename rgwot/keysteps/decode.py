@@ -52,7 +52,7 @@ def find_key_steps(
     out of orders (the order of a video with nothing else is ``0``). If ``decoder.time`` is ``auto``, the weight of time
     is chosen once, on the training videos, for both scopes.
 
-    K must be a number. Unless the decoder is slow, it also runs with another seed, to test whether they agree.
+    K must be a number. Unless the decoder is slow, it also runs with another seed, to test whether the two runs agree.
 
     With labels of some videos (``labels_given``), the decoder ``labelled`` learns from them. The key steps are then
     those of the labels, which keep their numbers, and ``decoder.extra`` new ones, and there is no scope ``video``.
@@ -75,7 +75,7 @@ def find_key_steps(
 
     # Sums depend on the number of threads; a single thread gives the same files everywhere.
     with threadpool_limits(limits=1):
-        # Decoders without a mean field choose the weight of time by the usual one.
+        # Decoders without a mean field choose the weight of time by one with default settings.
         chain = decoder if isinstance(decoder, Meanfield) else getattr(decoder, "meanfield", MeanfieldSettings())
         lengths = [len(video.time_s) for video in task.part(held_out=False).values()]
         pace = usual_length(lengths) if decoder.AT_PACE else float("nan")
@@ -219,7 +219,7 @@ def _warnings(
 ) -> list[str]:
     """Return the reasons to doubt the key steps (T,) of the videos, a line each."""
     rows = np.concatenate(list(steps.values()))
-    # If only some behaviours were looked for, most of the time may well be none of them.
+    # If only some behaviours were looked for, most of the time may well belong to none of them.
     only_some = labels_given is not None and "only" in labels_given.silence.values()
     warnings = doubts(
         K,
@@ -236,7 +236,7 @@ def _warnings(
 
 
 def _labelled(task: EmbeddedTask, given: Given, K: int) -> LabelledFacts:
-    """Return the facts about the labels that taught a result of K key steps, by video in the order of the task."""
+    """Return the facts about the labels from which a result of K key steps was learned, in the order of the task."""
     marks = {name: int(given.marks[name].sum()) for name in task.videos if name in given.marks}
     silence = {name: given.silence[name] for name in task.videos if name in given.silence}
     letters = (name for letter in ascii_uppercase if (name := f"unlabelled {letter}") not in given.names.values())
@@ -255,7 +255,7 @@ class _Clusters:
     """The clusters of a task.
 
     ``labels`` (T,) of videos are in 0..K-1 or `NO_CLUSTER`; ``members`` are other labellings of some videos. ``facts``
-    are its part of ``diagnostics.json``. ``probabilities`` are those of `Labelling`, by video.
+    are their part of ``diagnostics.json``. ``probabilities`` are those of `Labelling`, by video.
     """
 
     labels: ByVideo

@@ -77,8 +77,8 @@ def without_lookalikes(labels: NDArray[np.int64], log_p: Array, usual: Mapping[i
             continue
         before = int(labels[start - 1]) if start else -1
         after = int(labels[end]) if end < len(labels) else -1
-        # For each possible border, how well the first key step explains the samples before it, and the second those
-        # after it.
+        # For each possible border: how well the previous key step explains the samples before it, and the next key
+        # step the samples after it.
         by_before, by_after = (_explained(log_p[start:end], step) for step in (before, after))
         total = np.concatenate([[0.0], by_before.cumsum()]) + np.concatenate([by_after[::-1].cumsum()[::-1], [0.0]])
         part = int(total.argmax())

@@ -56,11 +56,11 @@ def restored(restore: Restore, learned: Learned, K: int, time: float, surplus: i
     Raises
     ------
     ValueError
-        For arrays that are not of K key steps.
+        If the arrays do not belong to K key steps.
     """
     if NUMBERS in learned and sorted(learned[NUMBERS].tolist()) != list(range(K)):
         raise ValueError(f"{NUMBERS} are not 0 to {K - 1}")
-    # Labels have a class of background, too, and say which centre is of which class.
+    # The decoder `labelled` also has a class for background, and ``classes`` holds the class of each centre.
     most = len(learned["classes"]) if "classes" in learned else K + surplus
     if (found := len(learned.get("centres", ()))) > most:
         raise ValueError(f"{found} centres, expected at most {most}")
@@ -74,7 +74,7 @@ def restored(restore: Restore, learned: Learned, K: int, time: float, surplus: i
         if NUMBERS not in learned:
             return decoded
         numbers, u = learned[NUMBERS], decoded.memberships
-        # With surplus, memberships have columns that no key step has.
+        # With surplus clusters, memberships have more columns than there are key steps, and stay as they are.
         if u is not None and u.shape[1] == len(numbers):
             u = u[:, np.argsort(numbers)]
         return replace(decoded, labels=renumbered(decoded.labels, numbers), memberships=u)

@@ -101,7 +101,7 @@ def _largest(x: NDArray[np.floating]) -> float:
     return float(np.maximum(x.max(), -x.min()))
 
 
-# Distance of two centres, relative to the spread of the samples, below which they are one centre.
+# Distance of two centres, relative to the spread of the samples, below which they count as one.
 SAME_CENTRE = 1e-2
 
 
@@ -120,8 +120,8 @@ class FuzzyCMeans:
     distinct_centres
         Number of centres further apart than `SAME_CENTRE` times the spread of the samples.
     collapsed
-        Whether all K > 1 centres coincide, or memberships are as good as 1/K: the partition then says
-        nothing.
+        Whether all K > 1 centres coincide, or all memberships are nearly 1/K; the partition is then
+        meaningless.
     """
 
     memberships: NDArray[Any]
@@ -160,7 +160,7 @@ def fuzzy_cmeans(
     generator
         Source of the starts.
     max_iterations, tolerance
-        It ends after this many updates, or once |U - U_old| (Frobenius) is at most the tolerance.
+        The iteration ends after this many updates, or once |U - U_old| (Frobenius) is at most the tolerance.
     restarts
         Number of starts; the result is the one with the smallest J. The default is four, because below m = 2 the
         objective has the local minima of k-means, and a seed should not decide the score; each start costs a whole run.
@@ -202,7 +202,7 @@ def memberships(
 
     Samples are (T, D) and centres (K, D); the result is most precise with the overall mean subtracted from both. Rows
     do not depend on each other, so any number of samples can be done in pieces. The power |x - c|^(-2/(m - 1)) itself
-    overflows for m near 1, its logarithm does not. Squared distances below ``floor`` count as ``floor``: a sample on a
+    overflows for m near 1; its logarithm does not. Squared distances below ``floor`` count as ``floor``: a sample on a
     centre gets a membership of almost 1 there, or equal shares if several centres coincide.
     """
     return _softmax(squared_distances(x, centres, floor), m)
@@ -217,7 +217,7 @@ def frame_of(samples: NDArray[np.floating]) -> tuple[NDArray[np.floating], float
 def memberships_in(
     x: NDArray[np.floating], centres: NDArray[np.floating], mean: NDArray[np.floating], floor: float, m: float
 ) -> NDArray[Any]:
-    """Return the memberships u (T, K) of samples (T, D) that the centres (K, D) were not made from.
+    """Return the memberships u (T, K) of new samples (T, D), from which the centres (K, D) were not computed.
 
     Mean and floor are those of `frame_of` for the samples of the centres; a new sample that equals one of them gets the
     same memberships.
@@ -259,7 +259,7 @@ def alternate(
 def squared_distances(
     x: NDArray[np.floating], centres: NDArray[np.floating], floor: float = 0.0
 ) -> NDArray[np.floating]:
-    """Return |x_t - c_k|^2 (T, K), at least ``floor`` and above 0; x (T, D) and c (K, D) best near the origin."""
+    """Return |x_t - c_k|^2 (T, K), at least ``floor`` and above 0; most precise for x (T, D) and c (K, D) near 0."""
     squared = np.einsum("td,td->t", x, x)[:, None] - 2 * (x @ centres.T)
     squared += np.einsum("kd,kd->k", centres, centres)
     smallest = max(floor, float(np.finfo(squared.dtype).tiny))

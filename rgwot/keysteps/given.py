@@ -1,7 +1,8 @@
 """Labels of samples from annotations: segments, marks, and the meaning of time that neither covers.
 
-A *mark* is a row whose start is its end: it gives the key step (0 for background) of one moment, and tells nothing of
-the time around it. Time without a segment has the meaning that the word for *silence* gives it (`SILENCES`).
+A *mark* is a row whose start and end are equal: it gives the key step (0 for background) of one moment, and says
+nothing about the time around it. Time without a segment has the meaning that the word for *silence* gives it
+(`SILENCES`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _TOLERANCE_S = 1e-6
 
 
 class SampleLabels(NamedTuple):
-    """Key steps (T,) of samples, 0 for background and -1 for unlabelled ones, and whether (T,) a mark gives them."""
+    """Key steps (T,) of samples, 0 for background and -1 if unlabelled, and whether each comes from a mark (T,)."""
 
     labels: NDArray[np.int64]
     marked: NDArray[np.bool_]
@@ -103,14 +104,14 @@ def labels_of_rows(
     """Return the labels of a video's samples at ``times`` (T,) in seconds.
 
     A mark labels the nearest sample, or the second nearest if a segment or another mark has the nearest one. Time
-    around a mark of a key step, up to the next segments, is unknown, because the mark tells nothing of its ends. In a
-    video with marks alone, all other samples are unknown. Otherwise ``silence`` (one of `SILENCES`, or None for
-    `BETWEEN`) tells what a time without a segment is.
+    around a mark of a key step, up to the next segments, is unknown, because the mark does not show where the step
+    begins and ends. In a video with marks alone, all other samples are unknown. Otherwise ``silence`` (one of
+    `SILENCES`, or None for `BETWEEN`) says what time without a segment means.
 
     Raises
     ------
     RgwotError
-        As `placed_marks`, and for two marks of different key steps that have no sample each.
+        As from `placed_marks`, and for a mark whose nearest samples have labels of other key steps.
     """
     marks, segments = placed_marks(where, rows, duration_s, lenient=lenient), rows[lasting(rows)]
     labels, marked = given_labels(segments, times, silence), np.zeros(len(times), dtype=bool)
@@ -147,8 +148,8 @@ def taken_silences(
 ) -> dict[str, str]:
     """Return what silence means in every video with segments, and log it in one line.
 
-    ``rows`` are the annotations of the task by video, and ``words`` those words for silence that are given. If none is
-    given and ``n_key_steps`` of the whole task is 1, everything else is some other thing (``only``).
+    ``rows`` are the annotations of the task by video, and ``words`` the words for silence, where they are given. In a
+    video without a word, all other time is not the key step (``only``) if ``n_key_steps`` of the whole task is 1.
     """
     chosen = {}
     for video, table in rows.items():
@@ -184,14 +185,14 @@ def given_of_rows(
     times, durations
         Sample times (T,) and lengths of videos in seconds; other videos are left out.
     names, K
-        Names of key steps, and the largest number of one.
+        Names of key steps, and the largest number of a key step.
     words
         Words for silence by video, as far as they are given.
 
     Raises
     ------
     RgwotError
-        If background alone is marked.
+        If only background is marked.
     """
     every = [table["key_step"].to_numpy() for table in rows.values()]
     steps = np.unique(np.concatenate(every)) if every else np.array([], dtype=np.int64)
@@ -200,7 +201,7 @@ def given_of_rows(
     silences = taken_silences(rows, words, int((steps > 0).sum()))
     labels_of, marks_of = {}, {}
     for video, table in rows.items():
-        # Background alone teaches only if it is marked.
+        # From a video with background alone, something is learned only if the background is marked.
         if video not in times or not ((table["key_step"] > 0) | ~lasting(table)).any():
             continue
         word = silences.get(video, BETWEEN)

@@ -41,7 +41,7 @@ def unary_weight(unary: float, per: UnaryPer, features_fps: float, native_fps: f
 
 
 def edge_weights(lengths: Sequence[int], weight: float, joined: bool) -> NDArray[np.float64]:
-    """Return w (T - 1,): ``weight`` between neighbours in one video, 0 across the border of two unless ``joined``.
+    """Return w (T - 1,): ``weight`` between neighbours in one video, 0 between two videos unless ``joined``.
 
     ``lengths`` are the samples of each video in the order of the chain, at least 1 each.
 
@@ -220,7 +220,7 @@ def restore_graphcut(learned: Learned, K: int, settings: Graphcut) -> Predict:
     Raises
     ------
     ValueError
-        For a fuzzifier for which memberships do not exist.
+        If the fuzzifier is not finite and above 1.
     """
     mean, floor, m = learned["mean"], float(learned["floor"]), float(learned["m"])
     if not 1 < m < math.inf:

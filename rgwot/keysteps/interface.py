@@ -20,7 +20,7 @@ from rgwot.timing import thinned
 
 Array = NDArray[np.float64]
 Scalar = TypeVar("Scalar", bound=np.generic)
-"""Floating-point numbers of any shape."""
+"""Type of the entries of an array."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,12 @@ Restore = Callable[[Learned, int], Predict]
 class Decoded:
     """Labels (T,) of `Frames` in 0..K-1, or `NO_CLUSTER`, with further results of the decoder.
 
-    ``memberships`` (T, K) are those before any smoothing, if the decoder has them. ``facts`` are what it says in
+    ``memberships`` (T, K) are those before any smoothing, if the decoder has them. ``facts`` are its part of
     ``diagnostics.json``, by the names of the blocks. ``learned`` are the parameters from which the `Restore` of the
     decoder labels other videos by this clustering; without them, no videos can be held out and no bundle can be made.
     ``twice`` are two labellings (T,) that differ about as much as those of two seeds, if the decoder has them without
     a second run. ``members`` are other labellings (T,) of the same samples or a part of them, with the numbers of
-    ``labels``, and `UNKNOWN` for videos that they leave out; they tell the sureness of deviations.
+    ``labels``, and `UNKNOWN` for videos that they leave out; the sureness of deviations follows from them.
     """
 
     labels: NDArray[np.int64]
@@ -111,11 +111,11 @@ class Given:
     K
         Largest number of a key step, whether or not it occurs in ``labels``.
     marks
-        Whether the label of a sample (T,) is a mark, by video id; videos without a mark may be missing. A mark tells
+        Whether the label of a sample (T,) is a mark, by video id; videos without a mark may be missing. A mark gives
         the key step of one moment: this is not a whole segment, and neighbouring samples may have the same key step.
     silence
         What time without a segment means in videos with segments, by video id: one of `rgwot.timing.SILENCES`, or
-        ``between`` if nothing was said.
+        ``between`` if no word was given.
     doubts
         Lines on labels that are probably not intended.
     """
@@ -166,8 +166,8 @@ PER_VIDEO = 150
 """Largest mean number of samples per video in a task of several videos; a mean-field window then has seven samples."""
 
 MOST_LEARNED = 10_000
-"""Most samples to learn from, after thinning to `PER_VIDEO` per video: of more, some videos are learned from. With
-twice as many, two seeds of the consensus agree no better, and it takes twice the time."""
+"""Most samples to learn from, after thinning to `PER_VIDEO` per video; if there are more, only some of the videos are
+learned from. With twice as many samples, two seeds of the consensus agree no better, and it takes twice the time."""
 
 
 def learned_from(lengths: Sequence[int]) -> NDArray[np.int64]:
@@ -194,7 +194,7 @@ def in_parts(lengths: Sequence[int], videos: NDArray[np.int64]) -> list[NDArray[
 def decode_by_some(
     frames: Frames, some: NDArray[np.int64], learn: Predict, restore: Callable[[Decoded], Predict]
 ) -> Decoded:
-    """Decode the videos with the indices ``some``, and label the others by what `restore` makes of their result.
+    """Decode the videos with the indices ``some``, and label the others by what the result has learned (``restore``).
 
     ``twice``, ``members`` and the facts (with the number of ``videos`` learned from) are those of the decoded videos.
     The others are labelled `in_parts`.

@@ -49,9 +49,9 @@ def kmeans(x: NDArray[np.floating], K: int, generator: np.random.Generator, rest
         random_state=int(generator.integers(2**31 - 1)),
     )
     # A caller's limit does not hold for threads of scikit-learn if scikit-learn was not imported yet. Several threads
-    # change the rounding of sums, and on a busy machine they wait for each other, ten times as long as one takes.
+    # change the rounding of sums, and on a busy machine they wait for each other, and take ten times as long as one.
     with warnings.catch_warnings(), _pools().limit(limits=1):
-        # Fewer distinct samples than clusters are allowed (see the docstring), so the warning of them is ignored.
+        # There may be fewer distinct samples than clusters (see the docstring), so the warning about this is ignored.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(offsets)
     labels, centres = model.labels_.astype(np.int64), model.cluster_centers_ + mean

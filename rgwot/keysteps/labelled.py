@@ -5,10 +5,10 @@ Dynamic time warping carries labels from annotated videos over to the others, wh
 hidden Markov model with a state per labelled class uses appearance, transitions and durations; it takes the place of
 warping in videos whose order warping does not explain. Linear classifiers are trained on the labelled samples, and then
 on the labels that all samples have so far (self-training). The mean field, with the memberships of labelled samples
-fixed, uses clusters and neighbours in time. If a video has one key step at another place than the annotated videos, it
-is decoded as if that step came at its usual place (`rgwot.keysteps.moves`).
+fixed, uses clusters and neighbours in time. A video that has one key step at a different place from the annotated
+videos is decoded as if that step came at its usual place (`rgwot.keysteps.moves`).
 
-Marks (labels of single moments) are turned into segments: the labels that surround them are decoded twice. If there
+Marks (labels of single moments) are turned into segments by a first decoding; a second one learns from these. If there
 are only marks, and few in most annotated videos, the classifiers and the alignment have too little to learn from. Then
 clusters that are found without labels get their names from the marks.
 """
@@ -125,7 +125,8 @@ def carry_over(
 
 CONTEXTS = ((-0.02, 0.0, 0.02), CONTEXT, (-0.15, -0.07, -0.03, 0.0, 0.03, 0.07, 0.15))
 """Offsets around a sample that each of three classifiers sees, as shares of a video's length. Their log probabilities
-are averaged, because the duration of key steps is not known beforehand and one context errs more with few labels."""
+are averaged, because the duration of key steps is not known beforehand, and a single context errs more if there are
+few labels."""
 
 
 class _Weights(NamedTuple):
@@ -146,14 +147,14 @@ SCATTERED = _Weights(0.1, 0.6)
 """Weights if there are only marks, few in most annotated videos. Marks name the clusters of `quick_consensus`."""
 
 FINEST = 2
-"""Largest number of clusters that marks name, for each key step; with three, F1 is no better. There are no more
+"""Largest number of clusters per key step that get names from marks; with three, F1 is no better. There are no more
 clusters than marks, unless there are fewer marks than key steps."""
 
 NAMING = 0.3
 """Weight of the mean field in the name of a cluster; each mark in the cluster has weight 1."""
 
 NAMELESS = 0.5
-"""A cluster with fewer labelled samples, counted by membership, has none."""
+"""A cluster in which the memberships of labelled samples add up to less than this counts as unlabelled."""
 
 REFITTED = 0.55
 """Share of the refitted classifiers in the weight of all classifiers; those fitted to annotations have the rest."""
@@ -165,7 +166,7 @@ ROUGHLY = 10
 """Factor of the tolerance of the mean field, which is one of several sources: half as many rounds give the same F1."""
 
 SHOWN = 16
-"""Maximum number of annotated videos whose labels are carried over; of more, evenly spaced ones are taken."""
+"""Maximum number of annotated videos whose labels are carried over; if there are more, evenly spaced ones are used."""
 
 STRANGE = 0.25
 """Quantile of the similarity of labelled samples to their class. A sample before the first or after the last annotated
@@ -173,17 +174,18 @@ segment is taken for background if its similarity to every class is below this q
 a step."""
 
 COMPARED = 3
-"""Number of annotated videos from whose order a key step must be moved."""
+"""Number of annotated videos to compare with; a key step counts as moved only if its place differs in all of them."""
 
 REACH = 0.15
-"""Share of the way to the neighbouring mark that a mark is first taken to reach."""
+"""A mark is first assumed to extend this share of the way to each of its neighbours."""
 
 FEW_MARKS = 0.5
 """If a video has fewer marks than this share of the number of key steps, some of its segments have none."""
 
 MOSTLY = 0.5
-"""Least share of the samples between neighbouring marks of a video, decoded as one of their two labels, at which
-nothing else is taken to lie between them; and share of the annotated videos above which those with few marks decide."""
+"""If at least this share of the samples between neighbouring marks of a video is decoded as one of their two labels,
+nothing else is assumed to lie between them. Also: a task counts as one with few marks if more than this share of its
+annotated videos has few."""
 
 FARTHEST = 0.25
 """Share of the unlabelled samples, those least similar to annotated key steps, in which extra key steps are sought."""
@@ -231,14 +233,14 @@ class Kept:
         return self._components, self._views
 
     def memberships(self, x: Array, lengths: Sequence[int], K: int, segment: Callable[[int], Array]) -> Array:
-        """Return the memberships (T, C) of samples x (T, D) of videos that ``segment`` has for K, made once."""
+        """Return the memberships (T, C) of samples x (T, D) of videos that ``segment`` returns for K; computed once."""
         of = self._segmented
         if of is None or of[1:3] != (lengths, K) or not np.array_equal(of[0], x):
             self._segmented = of = x, lengths, K, segment(K)
         return of[3]
 
     def warp(self, x_all: Array, y_all: Array) -> tuple[Array, NDArray[np.int16]]:
-        """Align pairs of sequences as `rgwot.keysteps.warping.warp`, each pair once."""
+        """Align pairs of sequences as `rgwot.keysteps.warping.warp` does, but each pair only once."""
         names = [[blake2b(one.tobytes(), digest_size=16).digest() for one in every] for every in (x_all, y_all)]
         pairs = list(zip(*names, strict=True))
         new = list({pair: at for at, pair in enumerate(pairs) if pair not in self._pairs}.values())
@@ -251,7 +253,7 @@ class Kept:
 
 
 def reaching(labels: NDArray[np.int64], marked: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the labels (T,) of a video in which every mark reaches some of the way to its neighbours (`REACH`)."""
+    """Return the labels (T,) of a video in which every mark extends part of the way to its neighbours (`REACH`)."""
     reached, places = labels.copy(), np.flatnonzero(labels != UNKNOWN)
     for at in np.flatnonzero(marked):
         place = int(np.searchsorted(places, at))
@@ -264,9 +266,9 @@ def reaching(labels: NDArray[np.int64], marked: NDArray[np.bool_]) -> NDArray[np
 def bordered(labels: NDArray[np.int64], marked: NDArray[np.bool_], log_p: Array) -> NDArray[np.int64]:
     """Return the labels (T,) of a video with segments in place of its marks, by log p (T, C) of a first decoding.
 
-    If most samples between neighbouring marks are decoded as one of their two labels, marks are taken to be in every
-    segment: between neighbours is one border, where log p is largest, and none between marks of one class. Otherwise,
-    and before the first and after the last mark, a mark has the samples around it that are decoded as its label.
+    If most samples between neighbouring marks are decoded as one of their two labels, every segment is assumed to have
+    a mark: there is one border between neighbouring marks, where log p is largest, or none if they are of one class.
+    Otherwise, and before the first and after the last mark, a mark labels the samples around it that are decoded alike.
     """
     filled, chosen, places = labels.copy(), log_p.argmax(axis=1), np.flatnonzero(labels != UNKNOWN)
     for at in np.flatnonzero(marked):
@@ -313,7 +315,7 @@ class _Task:
         return np.arange(self.C - 1 - self.extra, self.C - 1)
 
     def fit(self, labels: NDArray[np.int64]) -> list[Classifier]:
-        """Fit a classifier for each view to the samples whose label (T,) is not `UNKNOWN`."""
+        """Fit a classifier for each of ``contexts`` to the samples whose label (T,) is not `UNKNOWN`."""
         labelled = labels != UNKNOWN
         return [Classifier.fit(z[labelled], labels[labelled], self.C) for z in self.contexts]
 
@@ -324,8 +326,8 @@ class _Task:
     def with_ends(self, labels: NDArray[np.int64], partly: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return labels in which unlabelled samples of annotated videos that resemble no class are background.
 
-        Videos (V,) that are labelled only ``partly`` do not change. With one other annotated video, no label changes:
-        too little is known about the variation within a class.
+        Videos (V,) that are labelled only ``partly`` do not change. With fewer than two other annotated videos, no
+        label changes: too little is known about the variation within a class.
         """
         labelled, annotated = labels != UNKNOWN, self.annotated(labels) & ~partly
         ends = np.repeat(annotated, self.lengths) & ~labelled
@@ -377,8 +379,8 @@ class _Task:
     ) -> tuple[NDArray[np.int64], float]:
         """Return the order (T,) of samples in which no video has a moved key step, and the limit (`usual_orders`).
 
-        Videos with ``labels`` (T,) do not change. With fewer than `COMPARED` annotated videos none does, since
-        their order may be odd.
+        Videos with ``labels`` (T,) do not change. With fewer than `COMPARED` annotated videos, no video changes, since
+        the order of the annotated ones may be odd.
         """
         chosen = np.unique(np.linspace(0, len(references) - 1, COMPARED).round().astype(int))
         rows, starts = np.arange(len(self.x)), first_samples(self.lengths)
@@ -401,7 +403,8 @@ class _Task:
         """Return evidence from the order and from the hidden Markov model, and how much order counts in each video.
 
         These are the probabilities (T, C) of labels carried over and of the model, the weights of order (V,), and the
-        agreements (V,) that the weights follow from. ``mean`` is that of the task; by default, that of these videos.
+        agreements (V,) that the weights follow from. ``mean`` is the mean agreement of the task; by default, of these
+        videos.
         """
         carried = carry_over(self.x, self.lengths, references, reference_labels, self.C, self.align)
         p = states.posterior(self.samples, self.lengths, self.C)
@@ -418,8 +421,8 @@ class _Task:
     def cluster(self, labels: NDArray[np.int64]) -> tuple[MeanField, NDArray[np.int64]]:
         """Minimise the energy of the mean field, with labelled samples fixed; return the field and its classes.
 
-        If there are more than `PER_VIDEO` samples per video, every n-th takes part, and the first of each labelled
-        segment; the others get the memberships of the nearest.
+        If there are more than `PER_VIDEO` samples per video, only every n-th takes part, and the first of each labelled
+        segment; each other sample gets the memberships of the nearest of these.
         """
         starts = (labels != UNKNOWN) & (np.diff(labels, prepend=UNKNOWN) != 0)
         chosen, lengths, nearest = thinned(self.lengths, PER_VIDEO * len(self.lengths), keep=starts)
@@ -494,7 +497,7 @@ def decode_labelled(
     settings
         Settings of the labels and, as ``meanfield``, of the mean field.
     kept
-        What was kept of former decodings, for which this decoding is faster and has the same result.
+        Intermediate results of former decodings; with them, this decoding is faster and has the same result.
     """
     assert frames.given is not None
     taught = np.repeat(np.arange(len(frames.lengths)), frames.lengths)[frames.given != UNKNOWN]
@@ -565,7 +568,7 @@ def _decode(frames: Frames, K: int, generator: np.random.Generator, labelled: La
 
 @dataclass(frozen=True, kw_only=True)
 class Fit(Facts):
-    """The energy, the weight of the order and how far videos agree in it, and the videos with a key step put back."""
+    """The energy, the weight of the order, how far videos agree in it, and in how many a key step was put back."""
 
     energy: float
     order: float
@@ -604,12 +607,12 @@ def _segments_of_marks(
     video = np.repeat(np.arange(len(task.lengths)), task.lengths)
     marks, reached = np.bincount(video[marked], minlength=len(task.lengths)), labels
     if few.any():
-        # Between few marks there may be other key steps, so clusters tell how far each mark extends.
+        # If marks are few, there may be other key steps between them, so clusters decide how far each mark extends.
         field, classes = task.cluster(labels)
         log_p = spread(field.memberships, classes, task.C)
         reached = _by_video(bordered, task.lengths, labels, marked & few[video], log_p)
     reached = _by_video(reaching, task.lengths, reached, marked & ~few[video])
-    # Self-training would mistake the extent of marks for borders.
+    # Self-training would mistake the ends of the assumed extent of marks for borders.
     labels = _by_video(bordered, task.lengths, labels, marked, _learn(task, reached, refits=0).log_p)
     return labels, few | ((marks > 0) & np.array(list(map(_with_gaps, np.split(labels, np.cumsum(task.lengths)[:-1])))))
 
@@ -629,7 +632,7 @@ def _learn(task: _Task, labels: NDArray[np.int64], refits: int = REFITS, named: 
     field, classes = task.cluster(labels)
     clusters = spread(field.memberships, classes, task.C) if named is None else named
     states = StateModel.fit(task.samples, task.lengths, labels, task.C)
-    # Annotated videos trivially agree with themselves, so the others tell how far they keep the order.
+    # Annotated videos trivially agree with themselves, so only the others show how far videos keep the order.
     carried, p, _, agreements = task.ordered(states, *references)
     others = agreements[~task.annotated(labels)]
     mean = float((others if len(others) else agreements).mean())
@@ -705,7 +708,7 @@ def _classified(
     clusters: Array | None = None,
     found: NDArray[np.int64] | None = None,
 ) -> Array:
-    """Return the mean of the log probabilities (T, C) of classifiers, each with a different view.
+    """Return the mean of the log probabilities (T, C) of classifiers, each of samples in another of `CONTEXTS`.
 
     Classifiers that were fitted only to annotations do not know the classes ``found`` by the mean field; for these, the
     log memberships ``clusters`` of the mean field count.

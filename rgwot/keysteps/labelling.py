@@ -1,4 +1,4 @@
-"""Labels of the samples of videos by a decoder, which sees no background, and long recordings at the usual pace."""
+"""Labels of samples by a decoder, which does not see background, and of very long recordings sees only some samples."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _seen(video: EmbeddedVideo, usual: float) -> NDArray[np.bool_]:
 
 
 def _followed(video: EmbeddedVideo, seen: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return for each sample of a video the one whose label it gets: the nearest seen one, or itself if background."""
+    """Return, for each sample, the one whose label it gets: the nearest ``seen`` one, or itself if it is background."""
     rows, T = np.flatnonzero(seen), len(seen)
     if not len(rows):
         return np.arange(T)
@@ -80,8 +80,8 @@ def labelling_of(
 ) -> Labelling:
     """Label samples by a decoder, which sees only those that are not background.
 
-    Of videos that are far longer than the ``usual`` number of samples it sees some, and labels of others follow from
-    the nearest of these (`rgwot.embedding.pace`).
+    Of a video far longer than the ``usual`` number of samples, it sees only some samples, and each other sample gets
+    the label of the nearest of these (`rgwot.embedding.pace`).
 
     Raises
     ------
@@ -154,7 +154,8 @@ def _probabilities(
 def extra_of(decoder: Decoder, given: Given) -> int:
     """Return the number of key steps beyond the labelled ones.
 
-    ``extra: auto`` adds as many as make K while only a few moments are labelled (`few_moments`), and otherwise none.
+    With ``extra: auto``, there are as many as are missing to K if only a few moments are labelled (`few_moments`), and
+    otherwise none.
     """
     if not isinstance(decoder, Labelled):
         return 0
@@ -165,9 +166,9 @@ def extra_of(decoder: Decoder, given: Given) -> int:
 
 
 def few_moments(given: Given, K: int) -> bool:
-    """Return whether only a few single moments are labelled, which do not tell that there are no other key steps.
+    """Return whether only a few single moments are labelled, which do not rule out other key steps.
 
-    Then most labelled videos have fewer marks than `FEW_MARKS` of the key steps, and nothing else.
+    That is, only marks are given, and most labelled videos have fewer of them than `FEW_MARKS` times the key steps.
     """
     known = {video: labels >= 0 for video, labels in given.labels.items()}
     alone = all(video in given.marks and (given.marks[video] == rows).all() for video, rows in known.items())

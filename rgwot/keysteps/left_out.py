@@ -19,10 +19,11 @@ from rgwot.runtime.progress import with_progress
 log = logging.getLogger(__name__)
 
 FEWEST = 3
-"""With fewer teaching videos, one alone would have to label the other."""
+"""Least number of teaching videos, the annotated ones that are learned from; of two, one would label the other
+alone."""
 
 MOST = 8
-"""At most this many videos are left out, each for one decoding; of more, evenly spaced ones are taken."""
+"""At most this many videos are left out, each in a decoding of its own; if there are more, only evenly spaced ones."""
 
 
 class _LeftOut(NamedTuple):
@@ -38,8 +39,8 @@ class _LeftOut(NamedTuple):
 def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, seed: int) -> _LeftOut | None:
     """Label teaching videos by the others, and count how many of their labelled samples get their label.
 
-    The decoder sees the unlabelled videos, too, as it does for the result itself; of many videos, only those that a
-    decoder learns from (`learned_from`).
+    The decoder sees the unlabelled videos, too, as it does for the result itself; if there are many videos, it sees
+    only those that it learns from (`learned_from`).
 
     Parameters
     ----------

@@ -188,7 +188,7 @@ def _minimised(
     settings: MeanfieldSettings,
     held: NDArray[np.int64] | None = None,
 ) -> MeanField:
-    """Minimise the energy of directions x (T, D), as `minimise_energy`."""
+    """Minimise the energy of directions x (T, D), as `minimise_energy` does."""
     start = np.maximum(np.asarray(p, dtype=np.float64).T, LEAST_MEMBERSHIP)
     start = np.ascontiguousarray(start / start.sum(axis=0))
     centres = _centres(x, start, np.zeros((len(start), x.shape[1])))
@@ -201,7 +201,7 @@ def segment(
     """Minimise the energy from the best k-means partition of the directions x / |x|.
 
     Parameters are the same as for `minimise_energy`. If fewer than K directions differ, there are only as many key
-    steps as directions.
+    steps as different directions.
     """
     x = directions(x)
     start = kmeans(x.astype(np.float32), K, generator, restarts=settings.restarts).labels
@@ -214,7 +214,7 @@ def label(
 ) -> Array:
     """Return memberships (T, K) of samples of other videos: centres and shares of the task do not change.
 
-    Each video is labelled separately, so that its labels do not depend on the others of the call.
+    Each video is labelled separately, so that its labels do not depend on the other videos of the call.
     """
     videos = np.split(np.asarray(x), np.cumsum(lengths)[:-1])
     return np.concatenate([label_at_once(samples, [len(samples)], centres, shares, settings) for samples in videos])

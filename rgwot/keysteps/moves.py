@@ -1,4 +1,4 @@
-"""Videos in which a single key step comes at another place than in annotated ones (methods 5.10).
+"""Videos in which a single key step comes at a different place from that in annotated videos (methods 5.10).
 
 Dynamic time warping carries labels over only if key steps come in the same order. For each key step that an annotated
 video has once, the alignment is repeated with that step at every other place; partial sums make this cheap. If one of
@@ -17,11 +17,11 @@ from rgwot.keysteps.interface import Array
 from rgwot.keysteps.warping import PAIRS, aligned
 
 GAIN = 125.0
-"""Cost of an alignment of `rgwot.keysteps.warping.ALIGNED` samples that a move saves at least."""
+"""A move must save at least this much of the cost of an alignment of `rgwot.keysteps.warping.ALIGNED` samples."""
 
 USUAL_GAINS = 3.0
-"""A move saves at least this multiple of what the best move saves in the median video, since key steps that look alike
-save a lot wherever they come."""
+"""A move must save at least this multiple of what the best move saves in the median video, since the moves of key steps
+that look like others save a lot in any video."""
 
 MOST_MOVED = 0.5
 """Largest share of videos in which a key step is moved; with more, there is no order to return to."""
@@ -33,7 +33,7 @@ def usual_orders(
     """Return an order of the samples (R,) of each video in which a key step is moved, by the index of the video.
 
     In this order, the key step is at its usual place. A move counts if it saves more than ``least`` for all references;
-    by default, `GAIN`, `USUAL_GAINS` and `MOST_MOVED` decide. The second value is the limit that was taken.
+    by default, `GAIN`, `USUAL_GAINS` and `MOST_MOVED` decide. The second result is the limit that was used.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def usual_orders(
 def _best_moves(
     x: Array, log_p: Array, references: Array, reference_labels: NDArray[np.int64]
 ) -> tuple[Array, dict[int, NDArray[np.int64]]]:
-    """Return what the best move of each video saves (V,), and orders without the move if that is more than `GAIN`."""
+    """Return what the best move of each video saves (V,), and orders that undo moves which save more than `GAIN`."""
     V, R, C = log_p.shape
     # Where an annotated video has no label, all classes are equally likely.
     log_p = np.concatenate([log_p, np.full((V, R, 1), -np.log(C))], axis=2)
@@ -142,7 +142,7 @@ def moved_costs(apart: Array, parts: Sequence[tuple[int, int]], chosen: Iterable
 
 
 def _later(apart: Array, parts: Sequence[tuple[int, int]], chosen: set[int], costs: Array) -> Array:
-    """Fill in the costs of parts that come later; return those without a move."""
+    """Fill in the costs if a part comes later; return the costs (V,) without a move."""
     V, R, P = len(apart), apart.shape[1], len(parts)
     start = np.full((V, R + 1), np.inf)
     start[:, 0] = 0
@@ -157,7 +157,7 @@ def _later(apart: Array, parts: Sequence[tuple[int, int]], chosen: set[int], cos
         for j in range(i + 1, P):
             sums = _aligned(sums, apart, *parts[j])
             moved, rest = _aligned(sums, apart, *parts[i]), behind[P - 1 - j][:, ::-1]
-            # The next sample of the reference begins with the same sample of the video, or with the next.
+            # The next sample of the reference is first matched with the same sample of the video, or with the next one.
             costs[i, j] = moved[:, R] if j == P - 1 else (moved + rest).min(axis=1)
             if j < P - 1:
                 costs[i, j] = np.minimum(costs[i, j], (moved[:, 1:] + rest[:, :-1]).min(axis=1))
@@ -165,7 +165,7 @@ def _later(apart: Array, parts: Sequence[tuple[int, int]], chosen: set[int], cos
 
 
 def _aligned(sums: Array, apart: Array, first: int, last: int) -> Array:
-    """Return the costs (V, R + 1) of alignments that go on with the samples first..last-1 of the reference.
+    """Return the costs (V, R + 1) of alignments that continue with the samples first..last-1 of the reference.
 
     Entry t is the least cost if the last sample of the video so far is t - 1.
     """

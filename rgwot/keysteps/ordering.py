@@ -49,7 +49,7 @@ def video_order(
 
 
 def first_order(events: Iterable[Event]) -> Order:
-    """Return the order in which a video's key steps first occur, for people to read, or ``0`` without any.
+    """Return the order in which a video's key steps first occur, for people to read; ``(0,)`` if there are none.
 
     The orders of the paper, in files and scores, are those of mean times (`video_order`).
 
@@ -185,15 +185,17 @@ class KeySteps:
     learned
         The parameters with which the decoder labels other videos; None if it cannot.
     alternatives
-        Segments of other segmentations of some or all videos, by which deviations get their sureness, as above.
+        Segments of some or all videos by other segmentations, in the form of ``segments``; the sureness of deviations
+        follows from them.
     probabilities
         For each video the memberships (T, K + 1) of its samples, those of background first; None if the decoder has
         none.
     annotated
         Videos whose segments people made; their deviations are sure.
     second
-        The segments of a second reading of some or all videos by appearance alone, and how far it speaks for a
-        deviation, by kind, video and key step (`rgwot.keysteps.reading`); they decide on deviations. None without one.
+        The segments of a second reading of some or all videos by appearance alone, and how far it supports a
+        deviation, by kind, video and key step (`rgwot.keysteps.reading`); both decide on deviations. None without a
+        second reading.
     """
 
     segments: Mapping[str, Mapping[str, pd.DataFrame]]
@@ -300,7 +302,7 @@ def procedure_of(
 ) -> Procedure:
     """Learn the procedure from the segments of scope ``task`` that count, without held-out videos.
 
-    It keeps the ``usual`` seconds of key steps by which that was decided, so that new videos are treated alike.
+    It keeps the ``usual`` seconds of key steps that decided which segments count, so that new videos are treated alike.
     """
     learned = learn(occurrences({video: table for video, table in segments.items() if video not in held_out}), learner)
     if usual is None:

@@ -28,13 +28,14 @@ from rgwot.timing import runs, thinned
 Integers = NDArray[np.int64]
 
 NEAR = 0.02
-"""A sample is seen with those before and after it, at this share of a video's length."""
+"""A sample is seen together with two others, this share of the video's length before and after it."""
 
 COMPONENTS = 48
 """Number of principal components of samples in context that classifiers take."""
 
 PACE = 0.2
-"""Weight of a sample's log likelihood, since neighbouring samples are alike; of `PER_VIDEO` samples a video."""
+"""Weight of a sample's log likelihood if a video has `PER_VIDEO` samples; below 1, as neighbouring samples are
+alike."""
 
 LEAST = -12.0
 """Smaller log likelihood ratios of a sample are raised to this value."""
@@ -43,13 +44,13 @@ ROUNDS = 1
 """Rounds in which the readings of all videos replace the labels that classifiers learn from."""
 
 UNSEEN = 0.3
-"""Transitions from each key step that were not seen; this number is spread evenly over all key steps and the end."""
+"""Number of unseen transitions that are added for each key step, spread evenly over all key steps and the end."""
 
 SPREAD = (0.4, 1.2)
 """Least and largest standard deviation of the logarithm of a duration."""
 
 NEVER = -1e9
-"""Log probability of what cannot be."""
+"""Log probability of the impossible."""
 
 
 class Chain(NamedTuple):
@@ -61,7 +62,8 @@ class Chain(NamedTuple):
         Log probabilities (S, S) of the next key step, S = K + 1; row 0 is the start of a video, column 0 its end.
         Background between key steps does not count.
     mean, deviation
-        Of the logarithm (S,) of the number of samples of a segment; entry 0 is background.
+        Median and standard deviation (S,) of the logarithm of the number of samples of a segment; entry 0 is
+        background.
     between
         Share of the borders of key steps at which background lies; 0 if there is none.
     """
@@ -97,7 +99,7 @@ class Chain(NamedTuple):
         deviation = np.clip(deviation, *SPREAD)
         deviation[0] = SPREAD[1]
         transitions = np.log(counts / counts.sum(axis=1, keepdims=True))
-        # A video without any key step tells nothing.
+        # A reading must have at least one key step.
         transitions[0, 0] = NEVER
         share = float(borders[1] / borders.sum())
         return cls(transitions, mean, deviation, share if lengths[0] and share > 0.02 else 0.0)
@@ -117,7 +119,7 @@ AGAIN = 4
 
 
 def visits(K: int, targets: Integers) -> Integers:
-    """Return levels (B, 5, S) that tell how often each target (B,) comes.
+    """Return levels (B, 5, S) that count how often each target (B,) comes.
 
     Level 0 is before its first segment, 1 in it, 2 and 3 after one and more segments of other key steps, and `AGAIN` is
     reached by a second segment on level 3. With a single segment in between, the target was only interrupted.
@@ -132,11 +134,12 @@ IN_ORDER, MOVED = 4, 6
 
 
 def places(K: int, targets: Integers, before: Integers, after: Integers) -> Integers:
-    """Return levels (B, 7, S) that tell whether each target (B,) comes out of order.
+    """Return levels (B, 7, S) that show whether each target (B,) comes out of order.
 
-    The target comes after the key step ``before`` (B,) and before ``after`` (B,), 0 for none. Levels 0 to 3 are those
-    before its first segment: neither, the one before, the one after, or both were seen. Level 5 waits for the key step
-    before, and `MOVED` is reached if it comes, or if the one after was seen first.
+    In order, the target comes after the key step ``before`` (B,) and before ``after`` (B,), 0 for none. Levels 0 to 3
+    are those before its first segment, if neither ``before`` nor ``after``, only the former, only the latter, or both
+    were seen. On level 5 the target came before ``before``, and `MOVED` is reached if that follows; it is also reached
+    if ``after`` came before the target.
     """
     B = len(targets)
     to = np.broadcast_to(np.arange(7)[:, None], (B, 7, K + 1)).copy()
@@ -244,7 +247,7 @@ def read(log_p: Array, chain: Chain, without: Sequence[int] = ()) -> Integers:
 
 
 def _direct(transitions: NDArray[np.floating], plain: float) -> NDArray[np.floating]:
-    """Return log probabilities (S, S) of the next key step without background before it: never the same again."""
+    """Return log probabilities (S, S) of the next key step without background in between; none follows itself."""
     direct = transitions + transitions.dtype.type(plain)
     np.fill_diagonal(direct, NEVER)
     return np.asarray(direct)
@@ -252,7 +255,7 @@ def _direct(transitions: NDArray[np.floating], plain: float) -> NDArray[np.float
 
 @dataclass(frozen=True)
 class Reader:
-    """Classifiers of key steps that did not see a video, and the order and durations in all videos.
+    """For each video, classifiers of key steps that did not see it; the order and durations of key steps in all videos.
 
     Attributes
     ----------
@@ -299,7 +302,7 @@ class Reader:
         return reader
 
     def seen(self, x: Array, video: int) -> Array:
-        """Return weighted log likelihood ratios (T, S) of samples (T, D), of which its classifier saw none."""
+        """Return weighted log likelihood ratios (T, S) of samples (T, D), by a classifier that did not see them."""
         z = self.components.apply(_in_context(x, len(self.x[video])))[:, :COMPONENTS]
         weights, offsets = self.classifiers[video % len(self.classifiers)]
         scores = z @ weights.T + offsets
@@ -337,7 +340,7 @@ EDITED = 12
 """Largest number of videos in which each key step is cut out, moved and repeated."""
 
 BETWEEN = 2
-"""Segments of key steps that a moved or repeated segment must pass."""
+"""Least number of segments of key steps between a moved or repeated segment and its usual place."""
 
 SHORTEST = 10
 """Fewest samples that a video must have left after a key step was cut out."""
@@ -355,25 +358,31 @@ ADDED = (3.0, 3.0)
 """Number and standard deviation of differences that are added to those measured, since some key steps have few."""
 
 NOTICED: Mapping[str, float] = {"missing": -1.0, "order": -1.0, "repeated": 8.0}
-"""A deviation is noticed if the second reading speaks for it by as many nats (`supports`)."""
+"""A deviation is noticed if the second reading supports it by at least this many nats (`supports`)."""
 
 OFTEN = 0.3
-"""A key step left out or moved in a larger share of the videos is not recognised well enough to say anything of it."""
+"""A key step that seems to be left out in a larger share of the videos is recognised too badly to judge it."""
 
-MANY = 0.12
-"""If a larger share of the videos seem to repeat a key step that few repeat, nothing is said of repeats."""
+MANY, LESS = 0.12, 4.0
+"""If a larger share of the videos seems to repeat some key step that few videos repeat, repetitions have less support.
+
+The second number is what is subtracted, in nats.
+"""
+
+AGAINST = -2.0
+"""Smaller log odds speak against a repetition, however much more probable its reading is."""
 
 FEWEST = 4
-"""With fewer differences of a key step, nothing is said."""
+"""With fewer differences of a key step, no deviation of it is reported."""
 
 KINDS = ("missing", "order", "repeated")
 """Kinds of deviations that are decided by a second reading; ``order`` is too early and too late."""
 
 
 class LogRatios(NamedTuple):
-    """Log probability of the best reading with a deviation minus that of the best without, NaN where there is none.
+    """Log probability of the best reading with a deviation minus that of the best reading without it; NaN if unknown.
 
-    ``found`` (V, K) are those of the videos as they are, ``edited`` (V, K) those after the deviation was made.
+    ``found`` (V, K) is for the videos as they are, ``edited`` (V, K) for videos in which the deviation was made.
     """
 
     found: Array
@@ -463,8 +472,8 @@ def _at_once(
 def edit(reader: Reader, video: int, step: int, kind: str, generator: np.random.Generator) -> Array | None:
     """Return the samples of a video after a deviation was made in it, or None if that is impossible.
 
-    For ``missing`` every segment of the key step is cut out. For ``order`` its only segment is put elsewhere, and for
-    ``repeated`` one of another video is put there, at least `BETWEEN` segments of key steps away.
+    For ``missing`` every segment of the key step is cut out. For ``order`` its only segment is moved by at least
+    `BETWEEN` segments of key steps, and for ``repeated`` a segment of it from another video is inserted that far away.
     """
     x, labels = reader.x[video], reader.labels[video]
     inside = labels == step
@@ -525,19 +534,22 @@ def log_odds(differences: LogRatios, values: Array | None = None) -> Array:
 
 
 def supports(kind: str, differences: LogRatios, values: Array) -> Array:
-    """Return how far the second reading speaks for a deviation (V, K) of a kind, in nats.
+    """Return how far the second reading supports a deviation (V, K) of a kind, in nats.
 
-    These are `log_odds`, or for ``repeated`` the ``values`` (V, K) of differences themselves, because segments of key
-    steps that are alike flicker in all videos. It is -inf where the deviation is noticed too often to be believed
-    (`OFTEN`, `MANY`).
+    These are `log_odds`, or for ``repeated`` the ``values`` (V, K) of differences themselves, because in all videos
+    readings switch back and forth between key steps that look alike. Deviations that are noticed too often to be
+    believed have less support: -inf if the key step seems to be left out (`OFTEN`), and `LESS` for repetitions.
+    Repetitions whose log odds are below `AGAINST` have none.
     """
+    odds = log_odds(differences, values)
     if kind == "repeated":
         noticed = differences.found >= NOTICED[kind]
         # A repetition in many videos is not a deviation.
         seldom = noticed.mean(axis=0) <= OFTEN
-        return np.where(np.isnan(values) | (noticed[:, seldom].any(axis=1).mean() > MANY), -np.inf, values)
-    odds, often = (log_odds(differences, given) for given in (values, differences.found))
-    return np.where((often >= NOTICED[kind]).mean(axis=0) > OFTEN, -np.inf, odds)
+        many = noticed[:, seldom].any(axis=1).mean() > MANY
+        return np.where(np.isnan(values) | (odds < AGAINST), -np.inf, values - LESS * many)
+    often = (log_odds(differences) >= NOTICED[kind]).mean(axis=0) > OFTEN
+    return np.where((kind == "missing") & often, -np.inf, odds)
 
 
 def _located(values: Array) -> tuple[float, float] | None:
@@ -569,9 +581,9 @@ class _SecondReading:
     labels
         Key steps (T,) by video, 0 for background.
     support
-        How far it speaks for a deviation, by kind (`KINDS`), video and key step; those without any are missing.
+        How far it supports a deviation, by kind (`KINDS`), video and key step; videos that were not read are missing.
     edits
-        For each kind the number of key steps that were cut out, moved or repeated, and of those that are noticed.
+        For each kind the number of key steps that were cut out, moved or repeated, and the number that is noticed.
     """
 
     labels: dict[str, Integers]
@@ -598,7 +610,7 @@ def second_reading(
     annotated
         The videos whose labels a person made.
     procedure
-        The procedure, which tells between which key steps each one comes.
+        The procedure, which gives the key steps between which each one comes.
     K
         Number of key steps.
     seed
@@ -670,7 +682,7 @@ _EDITS = {"missing": ("cut out", "left out"), "order": ("moved", "moved"), "repe
 
 
 def tells_nothing(facts: SecondReadingFacts) -> bool:
-    """Return whether deviations were inserted into the videos, and none of any kind was detected (`edits_sentence`)."""
+    """Return whether deviations were inserted, and too few of every kind were detected (`edits_sentence`)."""
     made = [facts.of(kind) for kind in KINDS if facts.of(kind).made]
     return bool(made) and all(edits.told < BORNE_OUT * edits.made for edits in made)
 

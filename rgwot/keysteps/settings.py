@@ -208,8 +208,8 @@ class Labelled(Numbered):
     )
     extra: Annotated[int, Field(ge=0)] | Literal["auto"] = Field(
         "auto",
-        description="new key steps beyond the annotated ones; auto: none, or while only few moments are labelled, as "
-        "many as make K",
+        description="new key steps beyond the annotated ones; auto: as many as are missing to K while only few moments "
+        "are labelled, otherwise none",
     )
 
     def teachers(self, annotated: int) -> int:

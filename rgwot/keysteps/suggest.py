@@ -44,7 +44,7 @@ VIDEOS = 200
 spaced ones are compared."""
 
 LIKENESSES = 16
-"""Number of segmentations into K, and into 2 K, clusters that tell how alike two samples are. With half as many, two
+"""Number of segmentations into K, and into 2 K, clusters that show how alike two samples are. With half as many, two
 seeds differed by 9 points of F1 on one task."""
 
 MOMENTS = 2_000
@@ -77,7 +77,7 @@ def suggest(
     frames
         Samples of V videos.
     K
-        Key steps of the segmentations.
+        Number of key steps in the segmentations.
     n
         Number of videos to choose, at most V minus the number of labelled ones.
     chain, generator
@@ -180,17 +180,17 @@ def suggest_moments(
     Parameters
     ----------
     frames
-        Samples of V videos. Those with a ``given`` label are answered: they are not suggested again.
+        Samples of V videos. Those with a ``given`` label are not suggested.
     K
-        Key steps of the coarser segmentations.
+        Number of key steps in the coarser segmentations.
     n
-        Number of samples, at most that of the samples without a label.
+        Number of samples to choose, at most the number of samples without a label.
     chain, generator
         Settings and randomness of the segmentations.
     among
         Indices of videos whose samples may be chosen; by default all.
     kept
-        What was kept of an earlier call with the same settings and seed.
+        A cache from an earlier call with the same settings and seed.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def suggest_moments(
 
 
 def _evenly(open_: NDArray[np.bool_], lengths: Sequence[int], n: int) -> NDArray[np.int64]:
-    """Return evenly spaced samples of every video that are open (T,), inside it if it is long; at least n of them."""
+    """Return evenly spaced samples that may be suggested (``open_``, (T,)); all that may, if these are fewer than n."""
     each = max(FEWEST_MOMENTS, min(COMPARED_SAMPLES, MOMENTS // len(lengths)))
     places = [
         start + np.unique(np.linspace(0, T - 1, each + 2).round().astype(np.int64)[1:-1])
@@ -284,13 +284,13 @@ def moments_of(
 ) -> pd.DataFrame:
     """Return the ``number`` moments of a task to label next, as ``video,time_s,label`` with empty labels.
 
-    The best moment is first (`suggest_moments`). Videos have their ids; ``given`` labels are answers, and nothing is
-    asked about ``closed`` videos. ``kept`` is what was kept of an earlier call with the same seed.
+    The best moment is first (`suggest_moments`). Videos have their ids. Samples with ``given`` labels and ``closed``
+    videos are not suggested. ``kept`` is a cache from an earlier call with the same seed.
 
     Raises
     ------
     RgwotError
-        If fewer samples are without a label.
+        If there are fewer samples without a label.
     """
     import pandas as pd
 

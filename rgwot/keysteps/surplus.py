@@ -1,4 +1,4 @@
-"""Clusters beyond the key steps that are asked for, and which of all are key steps (methods 5.6)."""
+"""Clusters beyond the requested number of key steps, and the choice of those that are key steps (methods 5.6)."""
 
 from __future__ import annotations
 

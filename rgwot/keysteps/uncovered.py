@@ -17,7 +17,7 @@ LEAST_SHARE = 0.01
 """Least share of the time between the first and the last label that is worth a warning."""
 
 FEWEST = 2
-"""Annotated videos that must have such time; what only one has may be an interruption."""
+"""Number of annotated videos that must have such time; in a single video, it may be an interruption."""
 
 
 def uncovered(task: EmbeddedTask, given: Given) -> UncoveredFacts | None:

@@ -21,13 +21,13 @@ COMPETE = 0.1
 """Two answers compete if they differ in a larger share of the samples."""
 
 SEE_BOTH = "look at both (seeds: [0, 1] in config.yaml, seed=1 in Python)"
-"""Words that tell how the answers of two seeds can be compared."""
+"""Advice on how to compare the answers of two seeds."""
 
 COMPETING = "two answers compete"
-"""How a warning begins that another answer is supported almost equally."""
+"""Beginning of a warning that another answer is supported almost equally."""
 
 OTHER_SEED = f"{COMPETING}: another seed"
-"""How this warning begins if the other answer is that of a seed whose result was not stored."""
+"""Beginning of this warning if the other answer is that of a seed whose result was not stored."""
 
 
 def doubts(

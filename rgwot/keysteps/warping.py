@@ -53,7 +53,7 @@ def warp(x_all: Array, y_all: Array) -> tuple[Array, NDArray[np.int64]]:
 
 
 def aligned(apart: Array) -> tuple[Array, NDArray[np.int64]]:
-    """Align pairs of sequences by the costs (P, R, R) of matching their samples; return costs and paths as `warp`."""
+    """Align pairs of sequences by the costs (P, R, R) of matching samples; return costs and paths as `warp` does."""
     P, R, _ = apart.shape
     paths = np.full((P, 2 * R - 1, 2), -1)
     sums = np.full((P, R + 1, R + 1), np.inf)

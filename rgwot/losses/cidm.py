@@ -29,7 +29,7 @@ def cidm_loss(
     Published versions of this loss are choices of parameters (methods 3.6 describes the choice that is the default):
 
     ============  ===========  ==============================  =============  ==========
-    reading       distance     times, sigma, duration          weight         positives
+    version       distance     times, sigma, duration          weight         positives
     ============  ===========  ==============================  =============  ==========
     RGWOT code    squared      native frames, 300, L frames    relative_time  plain
     LAV code      squared      t/L, 10/L, 1 (L in frames)      relative_time  plain
@@ -79,7 +79,7 @@ def cidm_loss(
     dtype = torch.promote_types(x.dtype, torch.float32)
     with torch.autocast(device_type=x.device.type, enabled=False):
         d = _pairwise_distance(x.to(dtype), distance)
-        # Time differences are in float64: float32 cannot tell all frames of a long video apart.
+        # Time differences are in float64: float32 cannot distinguish all frames of a long video.
         gap = (times.double()[:, :, None] - times.double()[:, None, :]).abs()
         length = torch.as_tensor(duration, dtype=torch.float64, device=x.device).reshape(-1, 1, 1)
         step = {"relative_time": gap / length, "time": gap, "none": torch.zeros_like(gap)}[weight]
@@ -89,7 +89,7 @@ def cidm_loss(
 
 
 def _pairwise_distance(x: Tensor, distance: str) -> Tensor:
-    """Distances (B, N, N) between the rows of x, exactly zero on the diagonal and without infinite slope."""
+    """Return distances (B, N, N) between the rows of x, exactly zero on the diagonal and without infinite slope."""
     norm = (x * x).sum(2)
     squared = (norm[:, :, None] + norm[:, None, :] - 2 * x @ x.transpose(1, 2)).clamp_min(0)
     other = ~torch.eye(x.shape[1], dtype=torch.bool, device=x.device)

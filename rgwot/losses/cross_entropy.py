@@ -85,5 +85,5 @@ def plan_weights(batch: PairBatch, ot: FusedGromovWasserstein) -> Tensor:
 
 
 def align_gromov_wasserstein(batch: PairBatch, settings: GromovWasserstein) -> Tensor:
-    """Cross-entropy with the regularised fused Gromov-Wasserstein plan (RGWOT; methods 3.3 to 3.6), (P,)."""
+    """Return the cross-entropy with the regularised fused Gromov-Wasserstein plan (RGWOT; methods 3.3 to 3.6), (P,)."""
     return alignment_loss(batch.x, batch.y, plan_weights(batch, settings), settings.tau, settings.symmetric)

@@ -25,7 +25,7 @@ class Loss(Model):
 
 
 class NoAlignment(Loss):
-    """None, C-IDM trains alone."""
+    """No alignment loss; C-IDM trains alone."""
 
     NAME = "none"
     FUNCTION = "rgwot.losses.interface:align_none"

@@ -68,7 +68,8 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording], *, known: 
         broken = [need for need in needs if _breaks(need, first)]
         moved = set(least([(need.before, need.after) for need in broken], sorted(place, key=place.__getitem__)))
         for step in moved:
-            # A need between two moved key steps does not tell which of them is out of order, unless there is no other.
+            # A need between two moved key steps does not show which of them is out of order, so it is used only if
+            # there is no other need.
             own = [need for need in broken if step in need[:2]]
             own = [need for need in own if not moved >= {*need[:2]}] or own
             kind: DeviationKind = "too_early" if any(need.after == step for need in own) else "too_late"
@@ -76,11 +77,9 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording], *, known: 
         for node in procedure.nodes:
             if node.share >= USUAL_FROM and node.key_step not in first and recording.events:
                 step = node.key_step
-                ends = [first[need.before].end_s for need in needs if need.after == step and need.before in first]
-                starts = [first[need.after].start_s for need in needs if need.before == step and need.after in first]
-                start, end = max(ends, default=0.0), min(starts, default=recording.duration_s)
+                due = _due(needs, first, step, recording.duration_s)
                 bits = surprise(n_videos - node.n_videos, n_videos)
-                of_video.append(Deviation(recording.video, "missing", step, min(start, end), end, bits))
+                of_video.append(Deviation(recording.video, "missing", step, *due, bits))
         found_all += sorted(
             of_video, key=lambda deviation: (deviation.start_s, deviation.end_s, deviation.key_step, deviation.kind)
         )
@@ -92,7 +91,7 @@ def out_of_order(procedure: Procedure, recordings: Sequence[Recording]) -> set[t
 
     The first event that is long enough gives a key step its place (`rgwot.procedure.orders.placed`).
     """
-    needs, broken = _needs(procedure), set()
+    needs, broken = _needs(procedure, known=False), set()
     for recording in recordings:
         first = placed(recording)
         for need in needs:
@@ -155,6 +154,16 @@ def _needs(procedure: Procedure, known: bool = True) -> list[_Need]:
         for need in procedure.needs
         if need.confidence >= SURE_FROM and (need.known or not known)
     ]
+
+
+def _due(needs: Sequence[_Need], first: Mapping[int, Event], step: int, duration_s: float) -> tuple[float, float]:
+    """Return the time in which a missing key step was due: the whole video if what it follows comes after the rest."""
+    before = [first[need.before] for need in needs if need.after == step and need.before in first]
+    after = [first[need.after] for need in needs if need.before == step and need.after in first]
+    latest = max((event.start_s for event in before), default=0.0)
+    start = max((event.end_s for event in before), default=0.0)
+    end = min((event.start_s for event in after), default=duration_s)
+    return (0.0, duration_s) if latest > end else (min(start, end), end)
 
 
 def _breaks(need: _Need, first: Mapping[int, Event]) -> bool:
@@ -328,21 +337,31 @@ class _Limit(NamedTuple):
     """The conditions under which a deviation has a ``sureness``.
 
     The least ``share`` of other segmentations that have it, 0 to 1, and the least ``support`` by the second reading of
-    its video, in nats.
+    its video, in nats. The second reading always has to have it; if ``in_result``, the result itself, too.
     """
 
     sureness: float
     share: float
     support: float
+    in_result: bool = False
 
 
 PLAIN, POSSIBLE, UNLIKELY = 0.8, 0.5, 0.1
-"""Sureness of deviations by the limits they keep; docs/methods.md 9.10 has the shares that were true on real tasks."""
+"""Sureness of deviations by the limits they meet; docs/methods.md 9.10 has the shares that were true on real tasks."""
 
 LIMITS: Mapping[str, Sequence[_Limit]] = {
-    "missing": (_Limit(PLAIN, 0.99, -0.5), _Limit(POSSIBLE, 0.6, -0.75), _Limit(POSSIBLE, 0, 0.5)),
-    "order": (_Limit(PLAIN, 0.6, -1), _Limit(POSSIBLE, 0.6, -2), _Limit(POSSIBLE, 0, -1)),
-    "repeated": (_Limit(PLAIN, 0, 10), _Limit(POSSIBLE, 0, 6)),
+    "missing": (
+        _Limit(PLAIN, 0.99, -0.5),
+        _Limit(POSSIBLE, 0.99, -0.75),
+        _Limit(POSSIBLE, 0.6, -0.5),
+        _Limit(POSSIBLE, 0, 1),
+    ),
+    "order": (
+        _Limit(PLAIN, 0.6, -2, in_result=True),
+        _Limit(POSSIBLE, 0, -3, in_result=True),
+        _Limit(POSSIBLE, 0, -0.5),
+    ),
+    "repeated": (_Limit(PLAIN, 0, 12), _Limit(POSSIBLE, 0, 10)),
 }
 """Limits of each kind, the surest first; other deviations of these kinds are `UNLIKELY`."""
 
@@ -365,20 +384,20 @@ def decided(
     read
         Deviations of the second reading.
     support
-        How far the second reading speaks for a deviation, in nats, by kind (``missing``, ``order``, ``repeated``),
-        video and key step. Videos without any are not decided on.
+        How far the second reading supports a deviation, in nats, by kind (``missing``, ``order``, ``repeated``),
+        video and key step. Nothing is decided on other videos.
     annotated
-        Videos that were annotated; their deviations are sure. Without any, no deviation is plain, since labels that no
-        person gave are often wrong in the same way in all segmentations.
+        Videos that were annotated; their deviations are sure. If there are none, no deviation is plain, since labels
+        that no person gave are often wrong in the same way in all segmentations.
 
     Returns
     -------
-    The deviations of all segmentations, by time in each video. Of those found only by another segmentation or by the
-    second reading, only what keeps a limit is returned.
+    The deviations of all segmentations, by time in each video. Deviations that only another segmentation or the
+    second reading has are left out unless they meet a limit.
     """
     decided_on = {video for _, video, _ in support} - set(annotated)
     most = PLAIN if annotated else POSSIBLE
-    kinds = [{what(one) for one in part} for part in others]
+    in_result, in_reading, *kinds = ({what(one) for one in part} for part in (found, read, *others))
     result: dict[tuple[str, str, int], list[Deviation]] = {}
     for part, own in [(found, True), (read, False), *((part, False) for part in others)]:
         new: dict[tuple[str, str, int], list[Deviation]] = {}
@@ -391,17 +410,44 @@ def decided(
             elif video in decided_on and kind in LIMITS:
                 share = sum(key in segmentation for segmentation in kinds) / len(kinds) if kinds else 0.0
                 spoken = support.get((kind, video, step), -math.inf)
-                kept = (limit.sureness for limit in LIMITS[kind] if share >= limit.share and spoken >= limit.support)
-                one = replace(one, sureness=min(next(kept, UNLIKELY), most))
+                met = (
+                    limit.sureness
+                    for limit in LIMITS[kind]
+                    if share >= limit.share and spoken >= limit.support and (key in in_result or not limit.in_result)
+                )
+                one = replace(one, sureness=min(next(met, UNLIKELY), most) if key in in_reading else UNLIKELY)
                 if not own and one.sureness == UNLIKELY:
                     continue
             elif one.sureness is not None:
                 one = replace(one, sureness=min(one.sureness, most))
             new.setdefault(key, []).append(one)
         result |= new
+    result = _consistent(result)
     videos = list(dict.fromkeys(one.video for part in (found, read, *others) for one in part))
     place = {video: at for at, video in enumerate(videos)}
     return sorted(
         (one for part in result.values() for one in part),
         key=lambda one: (place[one.video], one.start_s, one.end_s, one.key_step, one.kind),
     )
+
+
+def _consistent(
+    result: Mapping[tuple[str, str, int], list[Deviation]],
+) -> dict[tuple[str, str, int], list[Deviation]]:
+    """Return deviations by what they are, without those that contradict surer ones.
+
+    Segmentations may differ in whether a video lacks a key step, or has it at another time or once more. If both are
+    equally sure, the video has it.
+    """
+    sureness = {key: max(one.sureness or 0.0 for one in part) for key, part in result.items()}
+    present: dict[tuple[str, int], float] = {}
+    for (video, kind, step), sure in sureness.items():
+        if kind != "missing":
+            present[video, step] = max(present.get((video, step), 0.0), sure)
+    return {
+        (video, kind, step): part
+        for (video, kind, step), part in result.items()
+        if (absent := sureness.get((video, "missing", step))) is None
+        or (video, step) not in present
+        or (kind == "missing") == (absent > present[video, step])
+    }

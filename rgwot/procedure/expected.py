@@ -74,8 +74,8 @@ def parse_expected(content: object, where: str) -> tuple[ExpectedStep, ...]:
     It is a list of steps in order, each a name or a mapping ``{step: NAME, optional: true, repeatable: true}``; or a
     mapping from names to ``{needs: [NAME, ...], optional: true, repeatable: true}``.
 
-    Raises RgwotError, with a message that begins with ``where``, for another content, an unknown key or step, a step
-    that occurs twice, and needs that form a circle.
+    Raises RgwotError, with a message that begins with ``where``, for other content, an unknown key or step, a step that
+    occurs twice, and needs that form a circle.
     """
     if not isinstance(content, (list, dict)) or not content:
         found = "nothing" if not content and content is not False else type(content).__name__
@@ -144,7 +144,7 @@ def compare_with_own(
     expected
         From `parse_expected`.
     names
-        Names of key steps by number; those of one name are compared as one if the recordings have merged them.
+        Names of key steps by number; key steps of the same name are compared as one if the recordings have merged them.
     recordings
         The videos.
     others
@@ -209,7 +209,7 @@ def _procedure(
 
 
 def _closed(edges: set[tuple[Step, Step]], names: Mapping[str, int]) -> set[tuple[str, str]]:
-    """Return all needs between steps that key steps stand for, also through others."""
+    """Return all needs between steps that key steps stand for, including those that follow through other steps."""
     import networkx
 
     kept = {(before, after) for before, after in restricted(edges, names) if before != START and after != END}

@@ -111,7 +111,7 @@ class _StepFacts:
     needs
         The edges that lead to it from other key steps.
     either_order, unordered
-        The key steps that people do before or after it, and those of which no order is known.
+        The key steps that people do before or after it, and those whose order with it is not known.
     """
 
     key_step: int
@@ -151,9 +151,9 @@ class _StepFacts:
 def step_facts(
     procedure: Procedure, recordings: Sequence[Recording] = (), every: Sequence[Recording] | None = None
 ) -> list[_StepFacts]:
-    """Return the facts of a procedure: a row per key step in the consensus order, and rows of the remaining time.
+    """Return the facts of a procedure: a row per key step in the consensus order, and rows for the remaining time.
 
-    ``recordings`` are the occurrences in the videos, which tell the shares of time, and ``every`` all their segments,
+    ``recordings`` are the occurrences in the videos, which give the shares of time, and ``every`` all their segments,
     if some do not count. Only the needs that are known are listed.
     """
     procedure = told(procedure)
@@ -241,7 +241,7 @@ def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None)
 def again_sentences(
     procedure: Procedure, recordings: Sequence[Recording], names: Mapping[int, str] | None = None
 ) -> list[str]:
-    """Return a sentence for each key step that at least half of the videos do again: after what, and who does it once.
+    """Return a sentence for each key step that at least half of the videos repeat: after what, and who does it once.
 
     >>> from rgwot.procedure import Event, Recording, learn
     >>> orders = {"a": [1, 2, 1], "b": [1, 2, 1], "c": [1, 2]}
@@ -290,7 +290,7 @@ def doubt_sentence(
     mark (`questioned`), a warning if no video differs from another, and further ``clauses``.
     """
     procedure = told(procedure)
-    # The list has a colon, so its parts have dashes.
+    # The sentence begins with a colon, so colons in its parts become dashes.
     doubts = [note.replace(": ", " \N{EN DASH} ") for note in procedure.notes]
     needs = [edge for edge in procedure.edges if edge.before != START and edge.after != END]
     weak = sorted(filter(questioned, needs), key=lambda need: (need.confidence, need.agree / max(need.both, 1)))
@@ -306,7 +306,7 @@ def doubt_sentence(
 
 
 def _weak_needs(weak: Sequence[Edge], more: int, names: Mapping[int, str]) -> str:
-    """Return a clause on how few videos show some needs; ``more`` is the number of further ones."""
+    """Return a clause on how few videos show some needs; ``more`` is the number of further needs."""
 
     def title(step: int | str) -> str:
         return names.get(int(step), f"step {step}")
@@ -322,7 +322,7 @@ def _weak_needs(weak: Sequence[Edge], more: int, names: Mapping[int, str]) -> st
 class DeviationFacts:
     """A row of the table of deviations.
 
-    ``kind`` says what differs, ``also`` with which other numbers of key steps, if that is known. ``sureness`` is
+    ``kind`` says what differs, ``also`` for which other numbers of key steps this holds, if known. ``sureness`` is
     "sure", "perhaps" or "doubtful". ``any_time`` says that a missing key step was due at any time of the video.
     """
 
@@ -339,7 +339,7 @@ class DeviationFacts:
 
     @property
     def time(self) -> str:
-        """When the deviation occurs, or when a missing key step was due: the middle of a short time, or all of it."""
+        """When the deviation occurs, or a missing key step was due: the middle of a short interval, or its ends."""
         one = self.deviation
         if one.kind != "missing":
             return moment(one.start_s)

@@ -119,16 +119,16 @@ def compare_groups(
     permutations, seed
         Number of permutations of the labels, and the seed from which they are drawn.
     subjects
-        The person in each video, if known; a video without one stands for itself. Several videos of a person are no
-        independent evidence, so a person is permuted whole: the unit is the person, whose values are the means over
-        the videos that have a value.
+        The person in each video, if known; a video without a person stands for itself. Several videos of a person are
+        not independent evidence, so persons are permuted with all of their videos: the unit is the person, whose values
+        are the means over the videos that have a value.
 
     Returns
     -------
     pandas.DataFrame
         `TEST_COLUMNS`, then `OF_GROUP` for every group. Each key step and measure has a row for all groups
         (Kruskal-Wallis, ``group_a`` and ``group_b`` empty) and, if there are more than two groups, one per pair (Dunn).
-        ``successor`` is filled for transitions, as in `measured`. ``p`` stands only with its correction: both are NaN
+        ``successor`` is filled for transitions, as in `measured`. ``p`` and ``p_adjusted`` are NaN
         where no permutation could have given a star, such as where all have the same value. ``unit`` is ``video`` or
         ``subject``; ``n`` counts the units that have a value; ``low`` and ``high`` are a 68 % bootstrap interval of
         the mean.

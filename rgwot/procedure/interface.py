@@ -163,7 +163,8 @@ class Procedure:
         Groups of key steps that people do in any order, and groups of which no order is known
         (`rgwot.procedure.known.unordered`).
     order
-        The consensus: every key step once, in the order nearest to the videos' orders that the graph allows.
+        The consensus: every key step once, in the order that is nearest to the videos' orders, among those that the
+        graph allows.
     order_distance
         Mean normalised Kendall distance between ``order`` and the videos' orders, 0 to 1; NaN if no video has two key
         steps.
@@ -253,7 +254,7 @@ class Procedure:
         joined = {step for part in needs for need in part for step in need}
         once = len({*steps}) == len(steps) and all(len({*part}) == len(part) for part in needs)
         if not once or sorted(procedure.order) != sorted(steps) or not joined <= {*steps, START, END}:
-            raise RgwotError("procedure: its nodes, order and needs are of other key steps; make it again")
+            raise RgwotError("procedure: its nodes, order and needs differ in key steps; make it again")
         return procedure
 
 
@@ -271,8 +272,8 @@ class Deviation:
         ``too_early`` (before a key step that it needs) or ``too_late`` (after a key step that needs it).
     start_s, end_s
         The event. For ``missing``, the time in which the key step was due: from the end of the last key step that it
-        needs (or 0) to the start of the first that needs it (or the end of the video). If the former time is after
-        the latter, both are the latter.
+        needs (or 0) to the start of the first that needs it (or the end of the video). If they overlap, both are the
+        latter time; if they come in the wrong order, it is the whole video.
     surprise
         −log2 of the estimated probability that a video does this, in bits.
     sureness

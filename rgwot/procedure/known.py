@@ -31,7 +31,7 @@ def told(procedure: Procedure) -> Procedure:
     n_videos = {node.key_step: node.n_videos for node in procedure.nodes}
 
     def end_of(before: int | str, after: int | str, step: int) -> Edge:
-        """Return an edge of START or END: that of the learner, or one for a key step whose needs are not known."""
+        """Return an edge of START or END for a key step whose learned needs are not known."""
         confidence = max(
             (need.confidence for need in procedure.needs if step in (need.before, need.after)), default=0.0
         )

@@ -101,7 +101,7 @@ STARTS = (2 / 3, 0.8, 0.9, 1 - 1e-9)
 LARGEST = 600.0
 """Log ratios are clipped to this value, so that their exponentials fit into a float."""
 AT_ONCE = 2_000_000
-"""Most numbers in one array of the likelihood; more videos are taken in portions."""
+"""Most numbers in one array of the likelihood; if there are more, videos are processed in portions."""
 
 
 def robust(tally: Tally, clean: float = CLEAN, penalty: float = PENALTY) -> Needs:

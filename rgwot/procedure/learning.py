@@ -109,8 +109,8 @@ def recordings_from_segments(
     segments
         Columns ``video``, ``start_s``, ``end_s`` and ``key_step``. If there is a column ``scope``, only the rows with
         ``task`` are read. Key step 0 is background. If there are columns ``shows`` and ``counts``, only segments that
-        count become events, of the key step that they show; two of the same with nothing but segments that do not
-        count in between are one event (methods 9.1).
+        count become events, of the key step that they show; two of the same key step are one event if only segments
+        that do not count lie between them (methods 9.1).
     durations
         Length of each video in seconds; by default the end of its last segment, including background.
     every

@@ -199,7 +199,7 @@ def _by_ideals(cost: Floats, closed: Booleans, place: Floats) -> list[int] | Non
     n = len(cost)
     needs = [int(sum(1 << int(k) for k in np.flatnonzero(closed[:, step]))) for step in range(n)]
     ranked = np.argsort(place, kind="stable").tolist()
-    # layer[done]: the cost of the cheapest order of exactly the key steps `done`, and what each next one would add;
+    # layer[done]: the cost of the cheapest order of exactly the key steps `done`, and what each key step would add;
     # came[done]: the set before its last key step, and that key step.
     layer: dict[int, tuple[float, Floats]] = {0: (0.0, np.zeros(n))}
     came: dict[int, tuple[int, int]] = {}

@@ -44,7 +44,7 @@ def hardware(device: torch.device) -> dict[str, object]:
 
 
 def _processor() -> str:
-    """Return the name of the processor, if the system tells it."""
+    """Return the name of the processor, if the system reports it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

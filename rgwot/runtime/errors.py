@@ -60,7 +60,7 @@ def nearest(word: str, choices: Iterable[str]) -> str:
     return f"known: {', '.join(words[:16])}{more}"
 
 
-#: The extra of rgwot that brings a package; "all" where several extras have a part of the work.
+#: The extra of rgwot that installs a package.
 EXTRAS = {
     "av": "video",
     "dask": "video",
@@ -97,7 +97,7 @@ def errors_of(thing: object) -> Iterator[None]:
 def extras(needed_by: object) -> Iterator[None]:
     """Raise RgwotError, with the command that installs it, if the code inside imports a package that is missing.
 
-    An import that fails for another reason, and a missing package that no extra brings, are left as they are.
+    An import that fails for another reason, and a missing package that no extra installs, are left as they are.
     """
     try:
         yield

@@ -1,7 +1,7 @@
 """Notes on the progress of jobs, for the terminal and the window, because messages in a job's log are not seen.
 
 A job of the workflow writes one small file with what it has done, in a folder that its run names in an environment
-variable; jobs on other machines, which are not told the folder, write none.
+variable; jobs on other machines, which do not get this variable, write nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STALE_S = 120.0
 
 
 class Notes:
-    """Writes the note of this process, and removes it at the end; without the variable it writes none."""
+    """Writes the note of this process, and removes it at the end; without the variable it writes nothing."""
 
     def __init__(self) -> None:
         folder = os.environ.get(FOLDER_VARIABLE)
@@ -31,7 +31,7 @@ class Notes:
         self._written = 0.0
 
     def __call__(self, title: str, done: int, total: int, unit: str, left_s: float) -> None:
-        """Write what is done, at most once a second; a note is never worth an error."""
+        """Write what is done, at most once a second; if that fails, nothing more is written."""
         now = time.monotonic()
         if self._path is None or (now - self._written < _EVERY_S and done < total):
             return
@@ -78,7 +78,7 @@ def note_in_words(note: dict[str, object]) -> str:
 
 
 def follow(folder: Path, logger: logging.Logger) -> None:
-    """Log, every ten seconds until the process ends, what the notes say that is new."""
+    """Log what is new in the notes, every ten seconds until the process ends."""
 
     def work() -> None:
         told: dict[object, object] = {}

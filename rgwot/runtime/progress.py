@@ -18,9 +18,9 @@ EVERY_S = 10.0
 NOTEBOOK_DELAY_S = 2.0
 """A notebook keeps what is written, so a bar appears there only if the loop takes longer than this."""
 Listener = Callable[[str, int, int, str, float], None]
-"""A function of a title, the steps that are done, all of them, their unit, and the seconds left."""
+"""A function of a title, the number of finished steps and of all steps, their unit, and the seconds left."""
 listeners: list[Listener] = []
-"""Functions that are also told of every step."""
+"""Functions that are also called at every step."""
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 _shown: ContextVar[bool] = ContextVar("shown", default=True)
@@ -28,7 +28,7 @@ _shown: ContextVar[bool] = ContextVar("shown", default=True)
 
 @contextmanager
 def progress_shown(shown: bool) -> Iterator[None]:
-    """Show the progress of loops inside; nothing is shown inside a part that shows none."""
+    """Show the progress of loops inside if ``shown``, unless a context around this one hides it."""
     token = _shown.set(shown and _shown.get())
     try:
         yield
@@ -113,7 +113,7 @@ def mapped(
     check_n_jobs(n_jobs, "processes")
 
     def inside() -> Iterable[_R]:
-        # Without processes, nothing need be pickled.
+        # Without other processes, nothing has to be pickled.
         if n_jobs == 1 or len(items) < 2:
             return map(function, items)
         results: Iterable[_R] = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(function)(one) for one in items)

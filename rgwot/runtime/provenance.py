@@ -50,7 +50,7 @@ def record_path(output: Path) -> Path:
 
 
 def recorded(record: Path, verb: str | None = None) -> dict[str, str]:
-    """Return the digests in a record, by paths relative to it; none if it cannot be read, or is of another verb."""
+    """Return the digests in a record, by paths relative to it; {} if it cannot be read, or another verb wrote it."""
     try:
         content = json.loads(record.read_text(encoding="utf-8"))
         return dict(content["digests"]) if verb in (None, content["verb"]) else {}
@@ -59,7 +59,7 @@ def recorded(record: Path, verb: str | None = None) -> dict[str, str]:
 
 
 def recorded_settings(output: Path) -> dict[str, dict[str, object]]:
-    """Return the blocks of settings in the record of an output; none if it cannot be read."""
+    """Return the blocks of settings in the record of an output; {} if it cannot be read."""
     try:
         settings = json.loads(record_path(output).read_text(encoding="utf-8"))["settings"]
         return {str(block): dict(keys) for block, keys in settings.items()}
@@ -70,7 +70,7 @@ def recorded_settings(output: Path) -> dict[str, dict[str, object]]:
 def study_id() -> str:
     """Return the id of the runs in this folder, which the first job makes; empty outside a run.
 
-    It lies beside what Snakemake remembers of its outputs, so that it is copied, and removed, with it.
+    Its file lies beside Snakemake's own records of outputs, so that it is copied, and removed, together with them.
     """
     file = Path(STUDY_ID)
     with contextlib.suppress(FileExistsError, FileNotFoundError), file.open("x", encoding="utf-8") as text:
@@ -159,8 +159,8 @@ def sha256(path: Path) -> str:
 def stamp(paths: Iterable[str | os.PathLike[str]]) -> str:
     """Return a text that changes if the name, size or modification time of a file changes, or a file disappears.
 
-    It is a param of the jobs that read files of people. Snakemake alone notices only a file that is newer than the
-    results, so neither one that was replaced by an older one, nor an edit while a job was reading.
+    It is one of the ``params`` of the jobs that read people's files. By itself, Snakemake notices only files that are
+    newer than the results; it misses a file that was replaced by an older one, and an edit while a job was reading.
     """
     hasher = hashlib.sha256()
     for path in paths:

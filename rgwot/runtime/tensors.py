@@ -32,8 +32,8 @@ def load_tensors(source: str | os.PathLike[str] | io.BytesIO, *, mapped: bool = 
     Unlike PyTorch, this function compares the checksums of the archive, unless the file is ``mapped``: then tensors
     stay in the file until they are used, if its format allows it.
 
-    Raises FileNotFoundError if the file does not exist, and UnreadableTensors if it is damaged or has other content
-    than tensors and plain values.
+    Raises FileNotFoundError if the file does not exist, and UnreadableTensors if it is damaged or contains anything but
+    tensors and plain values.
     """
     import torch
 

@@ -13,7 +13,7 @@ from rgwot.losses.settings import FusedGromovWasserstein
 from rgwot.transport import structure_radius
 
 LONG = 0.05
-"""A training on vectors warns if the window of C-IDM is a larger share of a video."""
+"""A training on vectors gives a warning if the window of C-IDM is a larger share of a video."""
 
 
 def inactive_prior(settings: TrainedEncoder) -> str | None:

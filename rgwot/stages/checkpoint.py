@@ -29,7 +29,7 @@ class Checkpoint:
         self.path = output_dir.parent / ".resume" / digest / "state.pt"
 
     def load(self) -> dict[str, object] | None:
-        """Return the last saved state, or None if there is none or it is unreadable, as after a power failure."""
+        """Return the last saved state, or None if there is none or it is unreadable, such as after a power failure."""
         if not self.path.exists():
             return None
         try:

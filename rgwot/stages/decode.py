@@ -41,12 +41,13 @@ from rgwot.timing import predicted_labels
 log = logging.getLogger(__name__)
 
 TEACHING = 3
-"""Fewest teaching videos, and fewest others, by which a key step is said to be found seldom."""
+"""Least number of teaching videos (the annotated ones that are learned from), and of others, to report key steps that
+are seldom found."""
 
 FOUND = 0.6
-"""Share of the other videos below which a key step of all teaching videos is found seldom."""
+"""A key step of all teaching videos is seldom found if less than this share of the other videos has it."""
 
-#: Finds other files than key steps in a folder.
+#: Finds files in a folder that do not belong to key steps.
 NOT_KEY_STEPS = other_than({name_of(path) for path in (*KEYSTEPS, NAMES)})
 
 
@@ -71,7 +72,7 @@ def write_keysteps(
 
 
 def own_deviations(key_steps: KeySteps, expected: Sequence[ExpectedStep] | None) -> Sequence[Deviation]:
-    """Return deviations from a procedure that is ``expected``, by the names that labels gave; none without names."""
+    """Return deviations from a procedure that is ``expected``, by the names that labels gave, if any."""
     names = key_steps.diagnostics.names
     if not expected or not names:
         return ()
@@ -147,7 +148,7 @@ def taught_by(task: EmbeddedTask, given: Given, decoder: Labelled, seed: int) ->
 
 
 def seldom_found(key_steps: KeySteps, taught: Given) -> list[str]:
-    """Return a line for each key step that all teaching videos have and few of the others (methods 5.11).
+    """Return a line for each key step that all teaching videos and few of the other videos have (methods 5.11).
 
     It needs `TEACHING` teaching videos and as many others.
     """
@@ -162,7 +163,8 @@ def seldom_found(key_steps: KeySteps, taught: Given) -> list[str]:
             name, n = taught.names.get(step, ""), len(taught.labels)
             lines.append(
                 f"key step {step}{f' ({name})' if name else ''}: in {n} of {n} annotated videos, found in {found} of "
-                f"{len(others)} others; expected it in most of them; annotate one without it, which may leave it out"
+                f"{len(others)} others; expected it in most of them; annotate one in which it was not found, because "
+                "people may leave it out"
             )
     return lines
 
@@ -188,13 +190,14 @@ def decode_task(
 ) -> KeySteps:
     """Find the key steps of a task by a decoder (`rgwot.keysteps.decode.find_key_steps`).
 
-    The decoder ``labelled`` learns from ``given`` labels (`taught_by`). What labels do not change is ``kept``, so that
-    decoding the same embeddings with other labels takes less time. The diagnostics also have ``decoding_cpu_s``, the
-    CPU time in seconds, ``uncovered`` if a key step seems to have no label (`uncovered`), a warning of a key step
-    that is found seldom (`seldom_found`), and with three and more teaching videos ``left_out`` (`leave_one_out`), whose
-    own CPU time is apart, as is that of `read_again`. Without ``check`` there is none of these four.
+    The decoder ``labelled`` learns from ``given`` labels (`taught_by`). ``kept`` is a cache of what does not depend on
+    labels, so that decoding the same embeddings with other labels takes less time. The diagnostics also have
+    ``decoding_cpu_s``, the CPU time in seconds, ``uncovered`` if a key step seems to have no label (`uncovered`), a
+    warning of a key step that is seldom found (`seldom_found`), and with three and more teaching videos ``left_out``
+    (`leave_one_out`). The CPU times of the latter and of `read_again` are separate. Without ``check``, `uncovered`,
+    `seldom_found`, `leave_one_out` and `read_again` are omitted.
 
-    Raises RgwotError for labels that the decoder does not learn from or lacks, and wherever
+    Raises RgwotError if the decoder cannot learn from the labels, or needs labels and has none, and as
     `find_key_steps` does.
     """
     began = process_time()

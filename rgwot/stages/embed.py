@@ -147,7 +147,7 @@ def embed(
 
     Writes what `write_embedded` describes, with the attributes ``method``, ``seed`` and ``features_fps``.
     ``held_out`` names the held-out videos, including those without frames. ``notes`` are sentences about the training
-    for readers of the results; ``scales`` tells how far the scales of the features' channels differ, if this is known
+    for readers of the results; ``scales`` says how far the scales of the features' channels differ, if this is known
     and affects the embedding.
     Context frames are chosen as in training (methods 3.8).
 

@@ -66,7 +66,7 @@ def read_recordings(path: str | os.PathLike[str]) -> tuple[list[Recording], dict
 
     It needs the columns ``video``, ``start_s``, ``end_s`` (seconds) and ``key_step`` (from 1, background 0). ``name``
     and ``scope`` are optional; with ``scope``, only rows with ``task`` are read. The first name of a key step is used.
-    If there are ``shows`` and ``counts``, as in a result, these tell the occurrences (`recordings_from_segments`).
+    If there are ``shows`` and ``counts``, as in a result, they decide on the occurrences (`recordings_from_segments`).
 
     Raises
     ------

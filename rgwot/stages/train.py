@@ -139,9 +139,9 @@ def fit_encoder(
     Raises
     ------
     RgwotError
-        As `train`.
+        As from `train`.
     SystemExit
-        As `train`, with ``resume``.
+        As from `train`, if ``resume`` is given.
     """
     place = resolve_device(device)
     _set_threads(settings.train.threads)

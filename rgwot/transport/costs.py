@@ -83,7 +83,7 @@ def _band(n: int, a: int) -> Tensor:
 
 
 def neighbour_sum(values: Tensor, a: int, dim: int) -> Tensor:
-    """Sum of the a entries before and the a entries after each entry along ``dim``, zeros outside."""
+    """Return the sum of the a entries before and the a entries after each entry along ``dim``, zeros outside."""
     n = values.shape[dim]
     a = min(a, n - 1)
     if a <= 0:
@@ -139,12 +139,12 @@ def squared_distance(x: Tensor, y: Tensor) -> Tensor:
 
 
 def relative_positions(n: int, *, dtype: torch.dtype | None = None, device: torch.device | None = None) -> Tensor:
-    """Positions i/N in [0, 1), i = 0..N-1, of N sampled frames (methods 3.3: the index, not the time stamp)."""
+    """Return positions i/N in [0, 1), i = 0..N-1, of N sampled frames (methods 3.3: the index, not the time stamp)."""
     return torch.arange(n, dtype=dtype or torch.get_default_dtype(), device=device) / n
 
 
 def temporal_prior(x_positions: Tensor, y_positions: Tensor) -> Tensor:
-    r"""Temporal prior :math:`R_{ij} = |s_i - u_j|` between relative positions (methods 3.3).
+    r"""Return the temporal prior :math:`R_{ij} = |s_i - u_j|` between relative positions (methods 3.3).
 
     With :func:`relative_positions` this is the published \|i/N - j/M\|; with time stamps divided by the length of the
     video it is the prior in true relative time, which differs because frames are sampled at random.

@@ -31,7 +31,7 @@ _FLOOR = 1e-12
 _ROUNDING = 2e-15
 # Problems with at most this many entries are solved on the CPU, on whichever device they are: on a GPU, launching the
 # many small kernels takes longer than their arithmetic (three times as long for four pairs of 32 frames;
-# benchmarks/gpu.py). The CPU uses one thread: several wait for each other after every small operation.
+# benchmarks/gpu.py). The CPU uses one thread: several threads would wait for each other after every small operation.
 _SMALL = 2**15
 
 

@@ -127,7 +127,7 @@ def alignment_cost(
 
 
 def real_frames(plan: Tensor, virtual: Virtual, zeta: float, dtype: torch.dtype) -> Tensor:
-    """Weights of the real frames, rows rescaled."""
+    """Return the weights of the real frames, with rescaled rows."""
     rows = plan.shape[1]
     if virtual == "cost":
         plan = plan[:, 1:, 1:]

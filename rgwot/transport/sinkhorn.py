@@ -132,7 +132,7 @@ def sinkhorn(
 
 
 def _best_change(plan: Tensor, log_p: Tensor, p: Tensor, q: Tensor) -> Tensor:
-    """Return the change of the row potential that raises the semi-dual most: a Sinkhorn pass, or Newton at a length."""
+    """Return the change of the row potential that raises the semi-dual most: a Sinkhorn pass or a Newton step."""
     rows = plan.sum(2)
     pass_change = log_p - rows.clamp_min(torch.finfo(rows.dtype).tiny).log()
     step = solve_semidual(plan, rows, q, p - rows)

@@ -56,7 +56,7 @@ _LONGEST_S = 3.2e8
 _AHEAD_BYTES = 256_000_000
 # Containers that are read sequentially, so that reading resumes after missing bytes.
 _SEQUENTIAL = {"avi", "matroska,webm"}
-# Containers in which nothing may tell decoders that the first frame is shown at 0.
+# Containers that may lack the information that the first frame is shown at 0.
 _UNSHIFTED = {"mov,mp4,m4a,3gp,3g2,mj2", "flv"}
 # Headers between two packets take at most this many bytes; a larger gap may be a part that could not be read.
 _HEADERS_BYTES = 256
@@ -189,8 +189,7 @@ def _whole(container: InputContainer, stream: VideoStream, stamps: list[int], br
     return math.inf
 
 
-#: A track is not a film if another one has this many times its pictures, or if it has fewer than this number beside a
-#: film.
+#: A track is not a film if it has fewer than `_FILM` pictures, and another track has more than `_SLIDES` times as many.
 _SLIDES, _FILM = 10, 5
 
 

@@ -204,8 +204,8 @@ def _packets(container: InputContainer, stream: VideoStream) -> pixels.PacketFac
 def _duration(container: InputContainer, stream: VideoStream, packets: pixels.PacketFacts | None) -> Fraction:
     """Return the length of the picture track, not that of the container, which may include longer sound.
 
-    What Matroska states may be the end on the file's clock. If that is later than all stamps, the first stamp is
-    subtracted, because time 0 is the first frame.
+    The length that Matroska states may be the end of the pictures on the file's clock. If it is later than all stamps,
+    the first stamp is subtracted, because time 0 is the first frame.
     """
     if stream.duration and stream.time_base:
         length = stream.duration * Fraction(stream.time_base)

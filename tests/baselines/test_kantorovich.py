@@ -32,7 +32,7 @@ def g(u: float, density: str) -> float:
 def plain(
     x: Array, y: Array, phi: float, density: str, zeta: float, lambda1: float, lambda2: float
 ) -> dict[str, Array]:
-    """P, S, D and the kernel of one pair, entry by entry; i and j from 1, the virtual frame first."""
+    """Return P, S, D and the kernel of one pair, entry by entry; i = 1 and j = 1 are the virtual frames."""
     n, m = len(x) + 1, len(y) + 1
     mu = math.sqrt(1 / n**2 + 1 / m**2)
     out = {name: np.zeros((n, m)) for name in "PSDK"}
@@ -70,7 +70,7 @@ def test_prior_and_moment_by_a_double_loop(density: Density, n: int, m: int) -> 
 def test_optimality_prior_peaks_one_frame_before_the_nearest() -> None:
     nearest = torch.tensor([[3, 1, 4, 2]])
     prior, _ = match_prior(nearest, 6, torch.tensor([0.0]), density="laplace")
-    # Real frame j stands in column j + 1; column 0 of the first real frame is the virtual frame's.
+    # Row and column 0 belong to the virtual frames, so real frame j is in column j + 1.
     assert prior[0, 1:, 1:].argmax(1).tolist() == [2, 0, 3, 1]
 
 
@@ -117,8 +117,9 @@ def marginal_errors(plan: Tensor) -> tuple[float, float]:
 @pytest.mark.parametrize("scale", [0.1, 1.0])
 @pytest.mark.parametrize("phi", [0.999, 0.37])
 def test_marginals_at_the_size_of_training(scale: float, phi: float) -> None:
-    """33 frames of 128 dimensions, phi of the first and of OPEL's last step: the side scaled last is exact, the other
-    to 2e-3.
+    """With 33 frames of 128 dimensions, the marginal scaled last is exact and the other one within 2e-3.
+
+    The values of phi are those of the first step and of OPEL's last step.
     """
     x, y = embeddings(3, 4, 32, 32, 128, scale)
     rows, columns = marginal_errors(kantorovich_match(x, y, torch.full((4,), phi))[0])
@@ -131,7 +132,7 @@ def test_marginals_at_the_size_of_training(scale: float, phi: float) -> None:
 
 
 def test_transported_cost_at_the_size_of_training() -> None:
-    """The algorithm of VAVA's public code: 20 passes, one more over columns and rows, no logarithms."""
+    """Compare with VAVA's public code: 20 passes, then columns and rows once more, without logarithms."""
     x, y = embeddings(5, 1, 32, 32, 128, 0.3)
     one = plain(x[0].numpy(), y[0].numpy(), 0.9, "gaussian", 0.5, 64.0, 0.1 * 32 * 32 / 4)
     row = np.full(33, 1 / 33)

@@ -12,7 +12,7 @@ from rgwot.keysteps.interface import Frames
 
 
 def blocks(T: int, K: int, noise: float = 0.1, seed: int = 0) -> tuple[Frames, np.ndarray]:
-    """Samples around K directions at right angles, of very different lengths."""
+    """Return samples around K orthogonal directions, with very different norms, and the true clusters."""
     rng = np.random.default_rng(seed)
     truth = np.repeat(np.arange(K), T // K)
     x = np.eye(K + 3)[truth] + noise * rng.normal(size=(len(truth), K + 3))

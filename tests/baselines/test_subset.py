@@ -27,7 +27,8 @@ def worth(S: np.ndarray, chosen: tuple[int, ...]) -> float:
 
 
 def test_a_case_by_hand() -> None:
-    # Sums -14, -9, -13, -11: candidate 1 is first. Then 0 gains 1 + 0, 2 gains 4, 3 gains 3: candidate 2; then 0.
+    # The candidates (rows) sum to -14, -9, -13 and -11, so 1 is chosen first. Then 0 gains 1, 2 gains 4 and 3 gains 3,
+    # so 2 is chosen second, and 0 third.
     S = -np.array([[0.0, 4, 10], [1, 3, 5], [8, 4, 1], [3, 6, 2]])
     assert select(S, 1) == [1]
     assert select(S, 3) == [1, 2, 0]

@@ -29,7 +29,7 @@ def pair(seed: int = 0, batch: int = 2, n: int = 6, m: int = 5, dim: int = 3) ->
 
 
 def weights(point: list[float], others: list[list[float]], tau: float) -> list[float]:
-    """Softmax of minus the squared distance over D tau, one term at a time."""
+    """Return the softmax of minus the squared distances over D tau, one term at a time."""
     terms = [
         math.exp(-sum((a - b) ** 2 for a, b in zip(point, other, strict=True)) / (len(point) * tau)) for other in others
     ]
@@ -47,7 +47,7 @@ def error(s: float, shares: list[float], times: list[float], lambda_v: float) ->
 
 
 def written_out(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, tau: float, lambda_v: float) -> float:
-    """One pair, one frame at a time."""
+    """Return the loss of one pair, computed one frame at a time."""
     directions = []
     for first, second, stamps in ((x, y, x_times), (y, x, y_times)):
         u, v, times = first.tolist(), second.tolist(), stamps.tolist()
@@ -63,7 +63,7 @@ def written_out(x: Tensor, y: Tensor, x_times: Tensor, y_times: Tensor, tau: flo
 def test_two_frames_worked_out_by_hand(dtype: torch.dtype) -> None:
     # u = v = (0, 1), D tau = 1. The neighbour of 0 is w = 1 / (1 + e), and the squared distances from there to 1 and
     # to 0 differ by 1 - 2 w = tanh(1/2), so the way back lands on 1 with odds q / (1 - q) = exp(-tanh(1/2)). With the
-    # frames half a video apart, mean = q / 2 and variance = q (1 - q) / 4; their ratio of squares is q / (1 - q).
+    # frames half a video apart, mean = q / 2 and variance = q (1 - q) / 4, so mean^2 / variance is q / (1 - q).
     odds = math.exp(-math.tanh(0.5))
     q = odds / (1 + odds)
     x = torch.tensor([[[0.0], [1.0]]], dtype=dtype)
@@ -84,13 +84,13 @@ def test_against_loops(tau: float, lambda_v: float) -> None:
 def test_a_collapsed_embedding_costs_one() -> None:
     _, _, x_times, y_times = pair(1)
     x, y = torch.ones(2, 6, 3, dtype=torch.float64), torch.ones(2, 5, 3, dtype=torch.float64)
-    # b is uniform: the mean of (s - mean)^2 / variance is 1.
+    # The weights of the way back are uniform, so the mean of (s - mean)^2 / variance is 1.
     torch.testing.assert_close(tcc_loss(x, y, x_times, y_times, lambda_v=0), torch.ones(2, dtype=torch.float64))
 
 
 def test_norms_added_entry_by_entry_worked_out_by_hand() -> None:
-    # |u_j|^2 + |v_j|^2 is (1 + 1, 4 + 1, 1 + 9) in every row, and twice the products are the rows subtracted from it;
-    # the last frame of u would be at -2 from the last of v.
+    # |u_j|^2 + |v_j|^2 is (1 + 1, 4 + 1, 1 + 9) in every row i, from which twice the products of frame i of u with the
+    # frames of v are subtracted.
     u = torch.tensor([[[1.0, 0.0], [0.0, 2.0], [0.0, -1.0]]])
     v = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [0.0, -3.0]]])
     expected = [[2 - 2, 5 - 0, 10 - 0], [2 - 0, 5 - 4, 10 + 12], [2 - 0, 5 + 2, 10 - 6]]
@@ -102,17 +102,17 @@ def test_norms_added_entry_by_entry_worked_out_by_hand() -> None:
 
 
 def test_two_frames_with_norms_added_entry_by_entry_worked_out_by_hand() -> None:
-    # u = (0, 1), v = (1, 2), D tau = 1: squared norms add up to (1, 5), and the "distances" are 1, 5 from the first
-    # frame and, -1 counting as 0, 0, 1 from the second.
+    # u = (0, 1), v = (1, 2), D tau = 1: squared norms add up to (1, 5), so the "distances" are (1, 5) from the first
+    # frame and (0, 1) from the second, where -1 is clipped to 0.
     there = [1 / (1 + math.exp(-4)), 1 / (1 + math.exp(-1))]
     first, second = (share + 2 * (1 - share) for share in there)
-    # On the way back the neighbours' own squared norms stand beside those of u, again column by column.
+    # On the way back, the squared norms of the neighbours are added to those of u, again column by column.
     on_first, on_second = first**2 + 0, second**2 + 1
     chances = []
     for neighbour in (first, second):
         to_first, to_second = max(0, on_first - 0), max(0, on_second - 2 * neighbour)
         chances.append(1 / (1 + math.exp(to_second - to_first)))
-    # The frames are half a video apart: the way back lands on the second frame with probability 1 - q.
+    # q is the probability that the way back lands on the first of the two frames, which are half a video apart.
     expected = 0.0
     for time, q in zip((0.25, 0.75), (1 - chance for chance in chances), strict=True):
         mean = 0.25 * q + 0.75 * (1 - q)

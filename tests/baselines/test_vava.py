@@ -63,7 +63,7 @@ def test_intra_term_of_opel_is_cidm_on_positions() -> None:
 def test_inter_term_by_hand() -> None:
     distance = torch.tensor([[[1.0, 2.0], [4.0, 0.5]]], dtype=torch.float64)
     score = torch.tensor([[[0.9, 0.1], [0.2, 0.8]]])
-    # Best: (1 + 0.5) / 2 both ways; worst: (2 + 4) / 2 both ways.
+    # In both directions, the best matches have a mean distance of (1 + 0.5) / 2, and the worst of (2 + 4) / 2.
     assert inter_video_loss(distance, score).item() == pytest.approx(math.log1p(math.exp((1.5 - 6) / 0.5)), rel=1e-12)
     assert inter_video_loss(torch.ones(2, 3, 3), torch.rand(2, 3, 3)).tolist() == pytest.approx([math.log(2)] * 2)
 
@@ -92,7 +92,7 @@ def test_gradient_of_vava_and_opel(weighted: bool) -> None:
     match = kantorovich_match(x, y, torch.tensor([0.9, 0.5]))
 
     def loss(x: Tensor, y: Tensor) -> Tensor:
-        # Small terms get large weights, so that a wrong gradient of theirs is noticed.
+        # Small terms get large weights, so that an error in their gradients is noticed.
         return vava_loss(x, y, match, window=1, weighted_negatives=weighted, lambda_c=0.5)
 
     assert torch.autograd.gradcheck(loss, (x.requires_grad_(), y.requires_grad_()))
@@ -117,7 +117,7 @@ def of_family(name: str, batch: PairBatch, **changes: object) -> Tensor:
 
 
 def test_families_differ_as_described() -> None:
-    """VAVA and OPEL from the functions with their constants written out."""
+    """Compare VAVA and OPEL with the functions that they call, given their constants explicitly."""
     batch = batch_of(8)
     for name, changes, density, rate, first, last, weighted in [
         ("vava", {}, "gaussian", 1, 0, "rows", False),

@@ -54,7 +54,7 @@ def test_gaussians_by_time_with_a_ridge() -> None:
 
 
 def task(noise: float = 0.2) -> tuple[Frames, np.ndarray]:
-    """Three videos that visit the places 3, 1, 0, 2 in this order, each at its own pace."""
+    """Return three videos that visit the places 3, 1, 0, 2 in this order, each at its own speed, and the truth."""
     runs = ([9, 6, 12, 8], [5, 14, 7, 10], [8, 8, 8, 8])
     truth = np.concatenate([np.repeat([3, 1, 0, 2], lengths) for lengths in runs])
     x = np.eye(5)[truth] + noise * np.random.default_rng(0).normal(size=(len(truth), 5))
@@ -104,7 +104,7 @@ def test_the_limit_of_a_cluster_is_one_of_its_likelihoods() -> None:
     x = np.array([[0.0], [1.0], [2.5], [4.5], [7.0], [10.0]])
     chosen = {"viterbi.background": 75.0, "viterbi.stride": 1}
     labels = decode_by("viterbi", Frames(x, (6,), 2.0), 1, chosen, np.random.default_rng(0)).labels
-    # The mean is 25/6: 4.5 is nearest to it, then 2.5, and only they are not below the limit, which is that of 2.5.
+    # The mean is 25/6. 4.5 is nearest to it, then 2.5; the limit is the likelihood of 2.5, so only these two reach it.
     np.testing.assert_array_equal(labels, [NO_CLUSTER, NO_CLUSTER, 0, 0, NO_CLUSTER, NO_CLUSTER])
 
 

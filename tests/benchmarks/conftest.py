@@ -9,14 +9,14 @@ from registries import own_registries
 
 from rgwot.config import extensions
 
-# Benchmarks are scripts beside each other, not a package, and so are extensions.
+# Benchmarks and extensions are scripts in two folders, not packages, so both folders must be on the path.
 PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"
 sys.path[:0] = [str(PEERS.parent), str(PEERS)]
 
 
 @pytest.fixture(scope="module")
 def peers() -> Iterator[None]:
-    """Every method of the folder, for the tests of a file; other tests see the library alone."""
+    """Register every method of the folder for the tests of one file; other tests see only the library."""
     with own_registries():
         extensions.load_extensions(sorted(PEERS.glob("*.py")))
         yield
@@ -24,6 +24,6 @@ def peers() -> Iterator[None]:
 
 @pytest.fixture
 def house(peers: None, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder where benchmarks run, whose configuration names the methods of other papers."""
+    """Change to the folder where benchmarks run, whose configuration names the methods of other papers."""
     monkeypatch.chdir(PEERS.parents[1])
     return Path.cwd()

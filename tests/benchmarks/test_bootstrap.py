@@ -24,12 +24,12 @@ def test_tasks_weigh_the_same_however_many_seeds_they_have():
 def test_ratio_is_one_of_means_and_not_a_mean_of_ratios():
     comparison = compare([[0.8], [0.2]], [[0.4], [0.4]])
     assert comparison.value == pytest.approx(1.25)
-    # Two tasks: one drawn twice (a ratio of 2 or 1/2) in half of the draws.
+    # In half of the draws, one of the two tasks is drawn twice, which gives a ratio of 2 or 1/2.
     assert (comparison.low, comparison.high) == pytest.approx((0.5, 2.0))
 
 
 def test_tasks_are_paired():
-    # Tasks differ by a factor of nine; the second method has two thirds everywhere, in every draw.
+    # Tasks differ by a factor of nine; the second method has two thirds of the score in every task, so in every draw.
     hard_and_easy = [np.array([0.1]), np.array([0.9]), np.array([0.5])]
     comparison = compare(hard_and_easy, [2 / 3 * of_task for of_task in hard_and_easy])
     assert comparison == pytest.approx((1.5, 1.5, 1.5))
@@ -114,7 +114,7 @@ def test_as_good_as_has_a_margin() -> None:
     assert judge(values, [("two", "all")], margin=0.03).verdict == HOLDS
 
 
-def test_where_nothing_differs_nothing_is_told() -> None:
+def test_equal_methods_get_no_verdict() -> None:
     values = {"with": scores(0.5), "without": scores(0.5)}
     verdict = judge(values, [("with", "without")])
     assert (verdict.effect, verdict.low, verdict.high, verdict.verdict) == (0, 0, 0, UNKNOWN)
@@ -127,7 +127,7 @@ def test_ratio_is_that_of_the_means() -> None:
     assert verdict.verdict == HOLDS
 
 
-def test_two_tasks_say_nothing() -> None:
+def test_two_tasks_give_no_verdict() -> None:
     values = {"a": scores(0.9, tasks=2), "b": scores(0.1, tasks=2, seed=1)}
     assert judge(values, [("a", "b")]).verdict == UNKNOWN
     with pytest.raises(ValueError, match="expected at least one pair"):

@@ -28,7 +28,7 @@ def verdicts(claim: Claim, values: pd.DataFrame) -> pd.DataFrame:
 
 
 def scores(folder: Path) -> list[Path]:
-    """The new method is better under macro_task on d only, and worse under micro_video; the old one collapses."""
+    """Write scores: rgwot is better under macro_task, but only on d, and worse under micro_video; vaot collapses."""
     paths = []
     for dataset, task, seed in RUNS:
         noise = 0.01 * ((ord(task) + seed) % 3)
@@ -59,7 +59,7 @@ def test_a_claim_is_judged_under_every_protocol_and_on_every_group(tmp_path: Pat
 
 
 def histories(folder: Path, **seconds: float) -> list[Path]:
-    """Histories of trainings of ten iterations, by method."""
+    """Write histories of trainings of ten iterations that take the given seconds, by method."""
     paths = []
     for method, (dataset, task, seed) in itertools.product(seconds, RUNS):
         paths.append(folder / f"results/models/{method}/{dataset}/{task}/seed{seed}/history.csv")

@@ -29,7 +29,7 @@ def test_kmeans_on_separate_points_is_perfect_and_on_one_point_is_the_largest_sh
 def test_kmeans_counts_unmatched_frames_as_wrong():
     labels = [np.array([1, 1, 1, 2, 2, 0])]
     pooled = [np.array([[0.0], [0.0], [5.0], [5.0], [5.0], [9.0]])]
-    # Clusters {0}, {5}, {9}; the best matching gets two of step 1 and two of step 2 out of five.
+    # The clusters are at 0, 5 and 9; with the best matching, two frames of step 1 and two of step 2 are right, of five.
     assert kmeans_probe(pooled, labels, 3) == pytest.approx(4 / 5)
 
 
@@ -105,13 +105,13 @@ FPS, FRAMES, STEPS = 2.0, 24, 3
 
 @pytest.fixture
 def task(tmp_path):
-    """Three videos; step k lights up channel k; frames of a step are separable, background is not a step."""
+    """Write three videos in which step k lights up channel k, so frames of steps are separable; background has none."""
     rng = np.random.default_rng(0)
     folder = tmp_path / "features"
     folder.mkdir()
     manifest, segments, stores = [], [], []
     for video in ("a", "b", "c"):
-        # Noise in a few channels only: standardised, a thousand of them would drown the probe.
+        # Only a few channels have noise: a thousand noisy channels, once standardised, would hide the steps.
         maps = np.zeros((FRAMES, 1024, 3, 3), dtype=np.float32)
         maps[:, :8] = rng.normal(0, 0.05, (FRAMES, 8, 3, 3))
         for step in range(1, STEPS + 1):
@@ -133,7 +133,7 @@ def test_planted_steps_are_seen_by_both_probes(task):
     statistics = measure(task / "features/index.csv", task / "manifest.csv", task / "annotations.csv", STEPS + 1)
     assert statistics["probe_accuracy"] == 1.0
     assert statistics["kmeans_f1"] == 1.0
-    # 4 of 12 foreground frames a video belong to each step: labels were cut at the sampled times.
+    # Of 12 foreground frames per video, 4 belong to each step, so segments became labels at the sampled times.
     assert statistics["largest_step_share"] == pytest.approx(1 / 3)
     assert (statistics["n_videos"], statistics["n_frames"]) == (3, 3 * FRAMES)
 

@@ -106,7 +106,7 @@ def test_the_record_and_the_page_are_of_this_revision(scores):
     record = pd.read_csv(RECORD)
     kept = record[record["metric"] == "f1"].set_index(["source", "recipe", "learner"])["value"]
     for (source, learner), value in scores.items():
-        # Training may end an epoch apart on another machine.
+        # On another machine, training may end an epoch earlier or later.
         near = 0.02 if learner == "likelihood" else 1e-3
         assert kept[source].xs(learner, level="learner").mean() == pytest.approx(value, abs=near)
     page = PAGE.read_text(encoding="utf-8")

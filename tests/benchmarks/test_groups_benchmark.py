@@ -9,7 +9,7 @@ import numpy as np
 def test_without_a_difference_hardly_a_star_and_a_planted_one_is_found():
     rng = np.random.default_rng(0)
     without = [groups.starred(groups.study(rng), 999) for _ in range(60)]
-    # At 5 % more than 9 of 60 have a probability of 0.1 %.
+    # If 5 % of studies without a difference have a star, more than 9 of 60 do so with a probability of 0.1 %.
     assert sum(any(one.values()) for one in without) <= 9
     always = (groups.PLANTED,)
     longer_s = 2 * groups.spread(rng, always, 40)

@@ -32,7 +32,7 @@ from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Frames
 
 @pytest.fixture
 def seen() -> Seen:
-    """Six recordings of three steps, two of them with background between the steps, that channels tell apart."""
+    """Return six recordings of three steps that channels separate; background is after the first and at the ends."""
     rng = np.random.default_rng(0)
     labels = [np.repeat([0, 1, 0, 2, 3, 0], [4, n, 5, 2 * n, n, 4]) for n in (20, 22, 24, 26, 28, 30)]
     x = [(np.eye(4)[y] + 0.1 * rng.normal(size=(len(y), 4))).astype(np.float32) for y in labels]

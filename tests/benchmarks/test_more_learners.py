@@ -1,4 +1,4 @@
-"""Learners of task graphs of the comparison: by hand, and as functions given to `rgwot.procedure.learn`."""
+"""The learners in the comparison of task graphs, by hand and as functions given to `rgwot.procedure.learn`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ VIDEOS = [recording("a", 1, 2, 3), recording("b", 1, 3, 2), recording("c", 1, 2,
 
 
 def test_what_follows_directly() -> None:
-    # 2 follows 1 directly in two of three videos, 3 in one; 3 follows 2 in two, 2 follows 3 in one, the weaker.
+    # 1 is directly followed by 2 in two of three videos, and by 3 in one. 3 directly follows 2 in two videos, and 2
+    # follows 3 in only one, so this direction is dropped.
     procedure = learn(VIDEOS, learner=transitions)
     assert {(need.before, need.after) for need in procedure.needs} == {(1, 2), (1, 3), (2, 3)}
     assert procedure.learner == "transitions"
@@ -29,7 +30,7 @@ def test_people_without_mistakes_give_the_graph_they_follow() -> None:
 
 
 def test_the_loss_of_the_likelihood_starts_as_in_the_paper() -> None:
-    # One sequence START 1 END: from equal parameters 1 has START alone to need, END has START and 1.
+    # There is one sequence, START 1 END. With equal parameters, 1 can need only START, and END can need START or 1.
     import torch
 
     allowed = torch.tensor([[False, True, False], [False, False, False], [True, True, False]])

@@ -23,7 +23,7 @@ def experiments() -> Experiments:
 
 @pytest.fixture(scope="module")
 def task() -> Task:
-    """Four recordings of three steps, the middle one twice as long, that two channels each tell apart."""
+    """Return four recordings of three steps, the second twice as long as the others; each step has two channels."""
     rng = np.random.default_rng(0)
     labels = [np.repeat([1, 2, 3], [n, 2 * n, n]) for n in (20, 22, 24, 26)]
     shown = np.repeat(np.eye(4), 2, axis=1)
@@ -54,7 +54,7 @@ def test_scores_of_an_easy_task_and_of_equal_segments(task: Task, experiments: E
     assert min(scores["macro"], scores["strict"]) > 95
     assert scores["order"] == 0
     trivial = answer(task, SEGMENTS, 0, experiments)
-    # Segments of a third each: 3/4 of each outer one is right, all of the middle one.
+    # Of three equal segments, 3/4 of each outer one is right, and all of the middle one.
     assert trivial["strict"] == pytest.approx(83, abs=1.5)
     plus = answer(task, "rgwot-plus@whiten.D=6/consensus", 0, experiments)
     assert plus["macro"] > 90
@@ -83,7 +83,7 @@ def test_tables_have_means_by_task_and_by_data_set_and_leave_one_out() -> None:
         for seed in (0, 1)
     ]
     text = recordings.render(recordings.pd.DataFrame(rows))
-    # Over tasks (10.5 + 30.5 + 60.5) / 3, over data sets (20.5 + 60.5) / 2.
+    # The mean over tasks is (10.5 + 30.5 + 60.5) / 3, and that over data sets (20.5 + 60.5) / 2.
     assert "| first answer, before | 33.8 | 40.5 |" in text
     assert "| whitened features, mean field | 43.8 | 55.5 |" in text
     assert "| x (K 3) | whitened/meanfield | 20.5 | 20.5 | 20.5 | 20.5 | 0.7 | 1.0 |" in text

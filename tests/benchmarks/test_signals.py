@@ -1,4 +1,4 @@
-"""The signal tasks: the same for the same seed, with the steps, shares and background that they promise."""
+"""Signal tasks are equal for equal seeds, and have the steps, shares and background that they promise."""
 
 from __future__ import annotations
 

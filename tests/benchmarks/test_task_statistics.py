@@ -10,7 +10,8 @@ from task_statistics import explained, slope, statistics
 
 def test_variance_between_steps_is_a_share_without_background() -> None:
     labels = np.array([1, 1, 2, 2, 0])
-    # Means -1 and 1 in the first channel, which varies by 1 between steps and by 1 within them; nothing in the second.
+    # In the first channel, steps have means -1 and 1, so the variance is 1 between steps and 1 within them. In the
+    # second channel, the means are equal.
     x = np.array([[-2.0, 1.0], [0.0, -1.0], [0.0, 1.0], [2.0, -1.0], [99.0, 99.0]])
     assert explained([x[:3], x[3:]], labels) == pytest.approx([0.5, 0.0])
 
@@ -23,7 +24,7 @@ def test_slope_of_white_noise_and_of_a_random_walk(order: int, expected: float) 
 
 
 def test_signal_tasks_resemble_the_recordings() -> None:
-    """The statistics of benchmarks/task_statistics.py, roughly, so that a change of the generator keeps them."""
+    """Check roughly the statistics of benchmarks/task_statistics.py, so that changes of the generator keep them."""
     found = statistics(signal("signal_repeating", 0))
     assert found["background, %"] == [0]
     assert 1.5 < found["times that a key step comes"][0] < 2.2

@@ -16,7 +16,7 @@ from rgwot.stages.decode import decode
 from rgwot.stages.embed import embed
 from rgwot.stages.train import train
 
-# Its 112 channels, instead of 1,024, decide how long decoding by `raw` takes.
+# It has 112 channels instead of 1,024, which makes decoding by `raw` fast.
 FEATURES = FeatureSettings(backbone="efficientnet_lite0", weights="random", size=64, fps=10.0)
 SMALL: dict[str, Any] = {
     "encoder": {"channels": 8, "hidden": 8, "D": 8},
@@ -25,7 +25,7 @@ SMALL: dict[str, Any] = {
     "regression": {"epochs": 4, "E": 4},
     "graph": {"clip_s": 0.2, "neighbours": 3, "walks": 2, "walk_length": 6, "D": 6, "epochs": 1},
     "consensus": {"partitions": 4},
-    # Clips of seconds: at the default nothing would be worth a switch.
+    # Clips last only seconds: at the default, no switch between key steps would be worth its cost.
     "graphcut": {"pairwise": 0.1, "restarts": 2},
     "decode": {"K": 3},
 }
@@ -41,7 +41,7 @@ class Study:
 
     def result(self, method: str, decoder: str, held_out: tuple[str, ...] = (), **changes: Any) -> tuple[Path, Path]:
         """Return the folder of key steps of a result, and its bundle; ``changes`` are keys of the block ``decode``."""
-        # Results that differ in this lie side by side; in bundles they are called by the method alone.
+        # The label keeps results with different videos or changes apart; in bundles only the method is named.
         label = "".join([method, *held_out, *(f"{key}{value}" for key, value in changes.items())])
         run = Run(label, decoder, 0)
         blocks = {**SMALL, "decode": {**SMALL["decode"], **changes}}

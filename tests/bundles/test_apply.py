@@ -29,12 +29,12 @@ from rgwot.timing import label_segments
 
 Results = Callable[..., tuple[Path, Path]]
 
-#: Every decoder and every embedding whose labels for other videos equal those of the result itself.
+#: Every decoder and every embedding with which the rule for other videos equals that of the result itself.
 INDUCTIVE = [
     ("rgwot", "graphcut"), ("raw", "kmeans"), ("raw", "subset"), ("whitened", "graphcut"), ("whitened", "viterbi"),
     ("cte", "kmeans"),
 ]  # fmt: skip
-#: Decoders whose result depends on all videos together, or which embed other samples in another way.
+#: Pairs in which the result depends on all videos together, or in which new samples are embedded differently.
 NEARLY = [("rgwot-plus", "consensus"), ("whitened", "meanfield"), ("raw", "spectral"), ("gpl", "kmeans")]
 HELD_OUT = ("v3", "v4")
 
@@ -63,7 +63,7 @@ def test_a_video_of_the_study_keeps_its_answer(
     orders = [pd.read_csv(place / "order.csv") for place in (tmp_path / "out", folder)]
     pd.testing.assert_frame_equal(*orders)
     if (method, decoder) in INDUCTIVE:
-        # The rule for other videos, without a memory, is that of the result.
+        # Without the answers that it stores, the bundle labels the videos of the study by the rule for other videos.
         assert read_bundle(bundle).facts.agreement == 1
         learned, embed, predict = restore(read_bundle(bundle))
         embedded = {store.video: embedded_video(store, embed) for store in map(open_store, stores)}
@@ -114,7 +114,7 @@ def test_a_video_file_is_extracted_once_and_gets_the_same(study: Study, results:
     # Its pictures are in the page.
     page = (out / "page.html").read_text()
     assert page.count("data:image/jpeg") + page.count("/9j/") > 0
-    # Its title is that of the video; the study is named, whose counts the procedure has.
+    # The title is that of the video; the page names the study, because the counts of the procedure come from it.
     assert "<title>v3 - key steps</title>" in page
     learned = len(read_bundle(bundle).facts.videos)
     assert f"those of tiny/clips ({bundle.name}), learned from {learned} videos; counts and times" in page

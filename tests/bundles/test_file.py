@@ -113,7 +113,7 @@ def test_a_missing_and_a_packed_part_are_refused(study: Study, bundle: Path, tmp
 
 @contextmanager
 def little_memory(megabytes: int) -> Iterator[None]:
-    """Limit a single further allocation of Python to this size."""
+    """Check that Python never allocates more than this."""
     tracemalloc.start()
     try:
         yield
@@ -141,7 +141,7 @@ def test_nothing_is_unpacked_before_seal_and_size_are_checked(
 
 
 def test_parts_that_share_their_bytes_are_not_multiplied(study: Study, bundle: Path, tmp_path: Path) -> None:
-    # Fifty entries of the directory, all of one member.
+    # The directory of the archive has fifty entries that all point to one member.
     parts = contents(bundle)
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as archive:
@@ -220,7 +220,7 @@ def test_an_architecture_that_does_not_fit_its_weights_takes_no_memory(
 
 
 def changed_arrays(bundle: Path, path: Path, part: str, changes: dict[str, Any]) -> Path:
-    """Write a bundle anew with some other arrays in a part."""
+    """Rewrite a bundle with changes to some arrays of a part."""
     with np.load(io.BytesIO(contents(bundle)[part])) as content:
         arrays = {name: content[name] for name in content.files}
     written = io.BytesIO()
@@ -232,11 +232,11 @@ def changed_arrays(bundle: Path, path: Path, part: str, changes: dict[str, Any])
 @pytest.mark.parametrize(
     ("result", "part", "changes", "words"),
     [
-        (("whitened", "meanfield"), "decoder.npz", {"centres": lambda x: x * np.nan}, "'centres' is not of finite"),
+        (("whitened", "meanfield"), "decoder.npz", {"centres": lambda x: x * np.nan}, "'centres' has values that"),
         (("whitened", "meanfield"), "decoder.npz", {"centres": lambda x: x * np.inf}, "centres are not finite"),
-        (("whitened", "meanfield"), "embedding.npz", {"basis": lambda x: x * np.inf}, "'basis' is not of finite"),
-        (("whitened", "meanfield"), "embedding.npz", {"basis": lambda x: x * 1j}, "'basis' is not of finite"),
-        (("whitened", "meanfield"), "likeness.npz", {"mean": np.array(["x"] * 112)}, "'mean' is not of finite"),
+        (("whitened", "meanfield"), "embedding.npz", {"basis": lambda x: x * np.inf}, "'basis' has values that"),
+        (("whitened", "meanfield"), "embedding.npz", {"basis": lambda x: x * 1j}, "'basis' has values that"),
+        (("whitened", "meanfield"), "likeness.npz", {"mean": np.array(["x"] * 112)}, "'mean' has values that"),
         (("whitened", "meanfield"), "likeness.npz", {"usual": np.array(0.0)}, "usual is not above 0"),
         (("whitened", "meanfield"), "likeness.npz", {"usual": np.array(np.inf)}, "not all numbers are finite"),
         (("whitened", "meanfield"), "likeness.npz", {"nearly_all": np.array(-1.0)}, "nearly_all is not above 0"),
@@ -248,10 +248,10 @@ def changed_arrays(bundle: Path, path: Path, part: str, changes: dict[str, Any])
         (("whitened", "meanfield"), "decoder.npz", {"centres": np.zeros((3, 7))}, "its parts do not fit whitened/"),
         (("whitened", "meanfield"), "decoder.npz", {"numbers": np.zeros(3, np.int64)}, "numbers are not 0 to 2"),
         (("whitened", "meanfield"), "embedding.npz", {"mean": np.zeros(0)}, "its parts do not fit whitened/meanfield"),
-        (("raw", "graphcut"), "decoder.npz", {"m": np.array(np.nan)}, "'m' is not of finite numbers"),
+        (("raw", "graphcut"), "decoder.npz", {"m": np.array(np.nan)}, "'m' has values that are not finite numbers"),
         (("raw", "graphcut"), "decoder.npz", {"m": np.array(1.0)}, "m 1, expected above 1"),
-        (("rgwot-plus", "consensus"), "decoder.npz", {"clusters": np.array([-1, 5, 4, 4])}, "clusters do not divide"),
-        (("rgwot-plus", "consensus"), "decoder.npz", {"clusters": np.full(4, 10**9)}, "clusters do not divide"),
+        (("rgwot-plus", "consensus"), "decoder.npz", {"clusters": np.array([-1, 5, 4, 4])}, "clusters do not add up"),
+        (("rgwot-plus", "consensus"), "decoder.npz", {"clusters": np.full(4, 10**9)}, "clusters do not add up"),
     ],
 )  # fmt: skip
 def test_arrays_that_do_not_fit_are_refused(
@@ -326,7 +326,7 @@ def test_a_manifest_that_says_something_else_is_refused(
     assert words in refused(rewritten(bundle, tmp_path / "other.rgwot", changes), study, tmp_path)
 
 
-def test_what_is_no_bundle_is_refused(study: Study, tmp_path: Path) -> None:
+def test_files_that_are_not_bundles_are_refused(study: Study, tmp_path: Path) -> None:
     assert "no such file" in refused(tmp_path / "none.rgwot", study, tmp_path)
     assert "not a bundle" in refused(study.videos["v0"], study, tmp_path)
 
@@ -377,7 +377,7 @@ def test_a_decoder_that_is_registered_without_a_rule_is_refused(monkeypatch: pyt
         check_rule("kmeans@K=5")
 
 
-def test_a_result_that_is_not_what_comes_of_the_files_gets_no_bundle(study: Study, tmp_path: Path) -> None:
+def test_a_result_that_its_files_do_not_reproduce_gets_no_bundle(study: Study, tmp_path: Path) -> None:
     folder, bundle = study.result("raw", "graphcut")
     table = folder / "segments.csv"
     run = Run("raw", "graphcut", 0)
@@ -400,7 +400,7 @@ def test_a_result_that_is_not_what_comes_of_the_files_gets_no_bundle(study: Stud
     with pytest.raises(RgwotError, match="changed since it was written"):
         make_bundle(bundle, segments_csv=table, run=run, **common)
     record_path(table).unlink()
-    with pytest.raises(RgwotError, match="found other segments than this version"):
+    with pytest.raises(RgwotError, match="its segments differ from those that this version"):
         make_bundle(bundle, segments_csv=table, run=run, **common)
     assert bundle.read_bytes() == before
 
@@ -419,12 +419,12 @@ def test_a_bundle_without_a_usable_procedure_is_refused(study: Study, bundle: Pa
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda found: found["nodes"][0].update(key_step=10**18), "its nodes, order and needs are of other key steps"),
-        (lambda found: found["nodes"].append(found["nodes"][0]), "its nodes, order and needs are of other key steps"),
-        (lambda found: found.update(order=found["order"][1:]), "its nodes, order and needs are of other key steps"),
+        (lambda found: found["nodes"][0].update(key_step=10**18), "its nodes, order and needs differ in key steps"),
+        (lambda found: found["nodes"].append(found["nodes"][0]), "its nodes, order and needs differ in key steps"),
+        (lambda found: found.update(order=found["order"][1:]), "its nodes, order and needs differ in key steps"),
         (
             lambda found: found.update(edges=found["edges"] * 100_000),
-            "its nodes, order and needs are of other key steps",
+            "its nodes, order and needs differ in key steps",
         ),
         (lambda found: found["nodes"][0].update(share=-3), "nodes.0.share"),
         (lambda found: found["nodes"][0].update(usual_s=float("nan")), "nodes.0.usual_s"),
@@ -432,7 +432,7 @@ def test_a_bundle_without_a_usable_procedure_is_refused(study: Study, bundle: Pa
         (lambda found: found["edges"][0].update(confidence=7), "edges.0.confidence"),
         (
             lambda found: found.update(nodes=[], edges=[], needs=[], order=[9]),
-            "its nodes, order and needs are of other",
+            "its nodes, order and needs differ",
         ),
         (
             lambda found: found.update(

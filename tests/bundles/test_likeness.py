@@ -1,4 +1,4 @@
-"""A video that looks like none of the study is reported; another take of the task never is."""
+"""A video that looks like none of the videos of the study is reported; another take of the task never is."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_other_things_do_not(other: ArrayFeatures) -> None:
 @pytest.mark.parametrize(
     ("strange", "message"),
     [
-        # Of 90 samples at 2 per second, a sixth and a third; less may be an unusual moment.
+        # A sixth or a third of 90 samples at 2 per second is strange; a smaller part may be an unusual moment.
         (slice(75, None), "in 17% of its time, between 37.5 and 44.5 s"),
         (slice(30, 60), "in 33% of its time, between 15 and 29.5 s"),
         (slice(0, 30, 2), "in 17% of its time, between 0 and 14 s"),
@@ -65,7 +65,7 @@ def test_other_things_do_not(other: ArrayFeatures) -> None:
     ],
 )
 @pytest.mark.parametrize("other", [0.0, 300.0])
-def test_a_part_that_looks_like_nothing_in_the_study_is_told(strange: slice, message: str, other: float) -> None:
+def test_a_part_that_looks_like_nothing_in_the_study_is_reported(strange: slice, message: str, other: float) -> None:
     known = likeness([take(seed) for seed in range(8)])
     x = take(20).read()[:, :, 0, 0].astype(np.float64)
     x[strange] = other
@@ -84,7 +84,7 @@ def test_what_is_kept_is_bounded_and_little_is_known_of_one_video() -> None:
     assert far_from(likeness(tools[:4]), tools[4]) < FAR
 
 
-def test_videos_far_longer_or_shorter_than_those_of_the_study_are_told() -> None:
+def test_videos_far_longer_or_shorter_than_those_of_the_study_are_reported() -> None:
     known = likeness([take(seed) for seed in range(4)])
     told = [length_told(known, features(np.zeros((samples, 40)))) for samples in (270, 269, 31, 30)]
     assert told[1:3] == ["", ""]
@@ -95,7 +95,7 @@ def test_videos_far_longer_or_shorter_than_those_of_the_study_are_told() -> None
     assert length_told({}, features(np.zeros((900, 40)))) == ""
 
 
-def test_apply_tells_it_first(study: Study, results: object, tmp_path: Path) -> None:
+def test_apply_reports_it_first(study: Study, results: object, tmp_path: Path) -> None:
     _, bundle = results("whitened", "meanfield", ("v3", "v4"))  # type: ignore[operator]
     black = write_video(tmp_path / "black.mp4", 60, drawn=lambda _: np.zeros((64, 96, 3), np.uint8))
     told = apply_bundle(

@@ -53,7 +53,7 @@ stop() {
         fi
     done
     rm -f "$conf" "$(dirname "$conf")/gres.conf" "$dir/munged.pid"
-    # Left running, a controller would be taken for the one of the next start.
+    # Wait for the daemons to end: the next start would mistake an old controller for its own.
     for _ in $(seq 20); do
         pgrep -x slurmctld >/dev/null || pgrep -x slurmd >/dev/null || return 0
         sleep 0.5

@@ -40,7 +40,7 @@ HERE = (
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A Slurm for the tests of this file."""
+    """Start a Slurm for the tests of this file."""
     if os.geteuid() != 0:
         pytest.skip("needs root, to run the daemons of Slurm")
     if not (shutil.which("slurmctld") or shutil.which("apt-get")):
@@ -67,7 +67,7 @@ def command(*options: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """The tables of a local run."""
+    """Return a checkout with the tables of a local run."""
     checkout = quick_checkout(tmp_path_factory.mktemp("local") / "checkout")
     made = run(command("--cores", "2"), checkout.path)
     assert made.returncode == 0, made.text[-4000:]
@@ -76,7 +76,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 @pytest.fixture(scope="module")
 def cluster(slurm: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkout, Said]:
-    """The tables of a run through Slurm, and Snakemake's output."""
+    """Return a checkout with the tables of a run through Slurm, and Snakemake's output."""
     checkout = quick_checkout(tmp_path_factory.mktemp("cluster") / "checkout")
     made = run(command("--profile", "profiles/slurm", *HERE), checkout.path)
     assert made.returncode == 0, made.text[-4000:]
@@ -84,14 +84,14 @@ def cluster(slurm: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Chec
 
 
 def tables(checkout: Checkout) -> dict[str, bytes]:
-    """The tables byte by byte, without their records of provenance, hidden files, which name the folder and the run."""
+    """Return the bytes of the tables, without the hidden records of provenance, which name the folder and the run."""
     folder = checkout.path / "results/tables"
     found = [path for path in sorted(folder.rglob("[!.]*")) if path.is_file()]
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
 def submitted(text: str) -> list[int]:
-    """Job numbers of Slurm in the order of submission."""
+    """Return Slurm's job numbers in the order of submission."""
     return [int(number) for number in re.findall(r"submitted with SLURM jobid (\d+)", text)]
 
 
@@ -106,7 +106,7 @@ def of_rule(rule: str, jobs: list[int]) -> list[dict[str, str]]:
 
 
 def check_training(facts: dict[str, str], attempt: int) -> None:
-    """Slurm was asked for the GPU, memory and time that the rule declares."""
+    """Check that Slurm was asked for the GPU, memory and time that the rule declares."""
     assert facts["NumNodes"] == "1"
     assert "gres:gpu:1" in facts["TresPerJob"], facts
     assert re.search(rf"\bmem={10000 * attempt}M", facts["TRES"]), facts["TRES"]
@@ -116,7 +116,7 @@ def check_training(facts: dict[str, str], attempt: int) -> None:
 def test_tables_are_those_of_the_local_run(local: Checkout, cluster: tuple[Checkout, Said]) -> None:
     checkout, said = cluster
     assert tables(checkout) == tables(local) != {}
-    # Synthesis, three videos at once, manifest, index, training, what follows it, and the trivial answer.
+    # Jobs for synthesis, three videos at once, manifest, index, training, the steps after it, and the trivial baseline.
     assert 5 <= len(submitted(said.text)) <= 8, said.text
 
 
@@ -135,7 +135,7 @@ def test_a_job_killed_once_is_submitted_again_and_the_run_ends_complete(
     before = tables(checkout)
     for gone in ("models", "embeddings", "keysteps", "scores", "tables"):
         shutil.rmtree(checkout.path / "results" / gone)
-    # Long enough to be killed while it runs; the checkpoint beside the model is written only once.
+    # The training is long enough to be killed while it runs; the checkpoint beside the model is written only once.
     with subprocess.Popen(
         command("--profile", "profiles/slurm", *HERE),
         cwd=checkout.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

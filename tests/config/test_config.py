@@ -81,7 +81,7 @@ def test_a_key_that_stands_twice_is_refused(tmp_path):
         ("page: {methods: raw/kmeans}\n", r"page.methods: found 'raw/kmeans', expected a list, such as \[raw/kmeans\]"),
     ],
 )
-def test_a_block_that_is_empty_or_no_list_says_what_to_do(tmp_path: Path, text: str, message: str) -> None:
+def test_a_block_that_is_empty_or_not_a_list_gives_advice(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(RgwotError, match=f"^config.yaml: {message}"):

@@ -70,7 +70,7 @@ def test_a_key_that_some_dataset_overrides_is_kept():
 
 
 def test_a_key_that_the_family_sets_is_dropped_whatever_a_dataset_says():
-    # Datasets of config.yaml change sigma, and the family stands above them.
+    # Some datasets of config.yaml change sigma, but the settings of the family take precedence.
     assert SHIPPED.method("rgwot-literal@sigma=300") == "rgwot-literal"
     assert SHIPPED.method("rgwot@sigma=10") == "rgwot@sigma=10"
 
@@ -147,7 +147,7 @@ def test_ids_with_one_path_mean_the_same_on_every_dataset(one, other):
         canonical = SHIPPED.method(join_id(base, {key: value_text(value) for key, value in keys.items()}))
         assert SHIPPED.method(canonical) == canonical
         meant = meaning(SHIPPED, canonical)
-        # The written value wins over the family's and the dataset's.
+        # The value in the id wins over those of the family and the dataset.
         expected = {key: value for key, value in {**FAMILIES[base].sets, **keys}.items() if key in meant[0]}
         assert all({key: settings[key] for key in expected} == expected for settings in meant)
         actual.append((canonical, meant))
@@ -271,7 +271,7 @@ def test_a_split_of_the_configuration_holds_for_every_method():
     of_one = Experiments(load_config({"datasets": {"d": entry}}))
     assert of_one.method("raw@data.split=all") == "raw@data.split=all"
     assert of_one.embedding("raw", "d").data.split == "holdout"
-    # What a dataset splits is not known from the id, so the share may be given alone.
+    # The id does not show whether a dataset is split, so the share may be given alone.
     assert of_one.method("raw@data.holdout=0.5") == "raw@data.holdout=0.5"
 
 

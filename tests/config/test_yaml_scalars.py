@@ -1,4 +1,4 @@
-"""Words that YAML takes for something else, in every YAML file with names: refused, or read as they are written."""
+"""In every YAML file with names, words that YAML takes for something else are refused, or read as written."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def config(entry: str, read: Callable[[Any], Any], text: str = CONFIG) -> Place:
 
 
 def entry(key: str, read: Callable[[Any], Any] | None = None) -> Place:
-    """Return a key of a dataset's entry that names one thing."""
+    """Return a place for a word: a key of a dataset's entry with one name, and what is read there."""
     return config(f"{key}: {{word}}", read or (lambda found: getattr(found.datasets["mine"], key)))
 
 
 def several(key: str) -> Place:
-    """Return a key of a dataset's entry that names several."""
+    """Return a place for a word: a key of a dataset's entry with several names, and what is read there."""
     return config(f"{key}: [a, {{word}}]", lambda found: getattr(found.datasets["mine"], key)[1])
 
 
@@ -137,7 +137,7 @@ def test_in_quotes_a_word_is_a_name(tmp_path: Path, place: str) -> None:
 
 
 @pytest.mark.parametrize("keys", [("1", "1.0"), ("1", "true"), ("yes", "on"), ("a", "'a'"), ("0", "off")])
-def test_keys_that_are_one_in_the_end_are_told(tmp_path: Path, keys: tuple[str, str]) -> None:
+def test_keys_that_yaml_reads_as_equal_are_refused(tmp_path: Path, keys: tuple[str, str]) -> None:
     path = tmp_path / "file.yaml"
     path.write_text("".join(f"{key}: a\n" for key in keys), encoding="utf-8")
     with pytest.raises(RgwotError, match="line 2: the key .* occurs twice"):

@@ -161,7 +161,7 @@ def test_boris_project(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None
     (tmp_path / "b.boris.gz").write_bytes(gzip.compress(text.encode()))
     assert rows(tmp_path / "a.boris") == SEGMENTS == rows(tmp_path / "b.boris.gz")
     assert "a.boris: 1 events without length are left out" in caplog.text
-    # Old files have no frame index, live observations no file.
+    # Old files have no frame index, and live observations have no media file.
     (tmp_path / "c.boris").write_text(json.dumps(project(*(event[:5] for event in EVENTS), files=[])))
     assert rows(tmp_path / "c.boris") == [["monday 1", *row[1:]] for row in SEGMENTS]
 
@@ -252,7 +252,7 @@ def test_boris_tables_of_old_versions(tmp_path: Path) -> None:
     states = "monday 1\ta.mp4\t\tpour\t\tSTATE\t0.5\t2\n"
     (tmp_path / "b.tsv").write_text(old + states)
     assert rows(tmp_path / "b.tsv") == [["a", 0.5, 2.0, "pour"]]
-    # One file in two players (simba#390).
+    # The same file is in two players (simba#390).
     (tmp_path / "b.tsv").write_text(old + states.replace("a.mp4", "a.mp4;a.mp4"))
     assert rows(tmp_path / "b.tsv") == [["a", 0.5, 2.0, "pour"]]
     # Times count from the beginning of the first video.
@@ -372,7 +372,7 @@ def test_links_are_only_names(tmp_path: Path) -> None:
 
 
 def test_boris_tables_without_a_media_file_in_a_row(tmp_path: Path) -> None:
-    # BORIS has "not found" where an event is at 0 s.
+    # BORIS writes "not found" if an event is at 0 s.
     events = [[0, *EVENTS[0][1:]], *EVENTS[1:]]
     (tmp_path / "a.tsv").write_text(tabular(events).replace("films/cup of tea.mp4\t15", "not found\t15"))
     assert rows(tmp_path / "a.tsv") == [["cup of tea", 0.0, 2.0, "pour"], *SEGMENTS[1:]]
@@ -390,7 +390,7 @@ def test_boris_events_of_the_oldest_form(tmp_path: Path) -> None:
 
 def test_mstcn(tmp_path: Path) -> None:
     (tmp_path / "01.tent.gopro.txt").write_text("background\n" * 2 + "pour\n" * 3 + "SIL\n" + "stir\n" * 2 + "\n")
-    # At a rate that is no whole number, borders are those of frames.
+    # If the rate is not a whole number, borders are still at frames.
     assert rows(tmp_path / "01.tent.gopro.txt", fps="30000/1001") == [
         ["01.tent.gopro", 2 * 1001 / 30000, 5 * 1001 / 30000, "pour"],
         ["01.tent.gopro", 6 * 1001 / 30000, 8 * 1001 / 30000, "stir"],
@@ -407,7 +407,7 @@ def test_tables(tmp_path: Path) -> None:
     assert rows(tmp_path / "b.csv") == [["b", 1.0, 2.5, "pour"]]
     (tmp_path / "c.csv").write_text("1,2.5,3 pour water\n4,5,4\n")
     assert rows(tmp_path / "c.csv") == [["c", 1.0, 2.5, "pour water"], ["c", 4.0, 5.0, "key step 4"]]
-    # As CreateML has it (label-studio-sdk#385).
+    # This is the form of CreateML (label-studio-sdk#385).
     (tmp_path / "f.csv").write_text("video, label, start, end\nclips/v 1.mov,pour,01:03.14,05:01:03\nv1.2,stir,1,2\n")
     assert rows(tmp_path / "f.csv") == [["v 1", 63.14, 18063.0, "pour"], ["v1.2", 1.0, 2.0, "stir"]]
     (tmp_path / "e.csv").write_text("start;end;label\n0:01,5;1:02:03;pour\n")
@@ -417,7 +417,7 @@ def test_tables(tmp_path: Path) -> None:
         ("start_s,end_s,label\n1,0:75,x\n", "line 2: '0:75' as a time"),
         ("start_s,end_s,label\ns,s,-\n1,2,x\n", "line 2: 's' as a time; .* if this is a row of units"),
         ("onset,offset,trial_type\n1,2,x\n", "columns onset, offset, trial_type; expected start_s .* rename them"),
-        # Frame by frame (deepethogram#11), and in frames (lossless-cut#1024).
+        # Tables with a row per frame (deepethogram#11), and with times in frames (lossless-cut#1024).
         (",background,groom,rear\n0,1,0,0\n1,0,1,0\n", "columns , background, groom, rear; expected start_s"),
         ("Start Frame,End Frame,Label\n0,30,a\n", "columns Start Frame, End Frame, Label; expected start_s"),
         ("start_ms;end_ms;label\n1;2;x\n", "columns start_ms, end_ms, label; expected start_s .* in seconds"),
@@ -439,7 +439,7 @@ def test_annotations_of_every_kind_beside_videos(tmp_path: Path, caplog: pytest.
     (task / "grid.csv").write_text("start_s,end_s,label\n1,2,step 10\n")
     (task / "frames.txt").write_text("background\n" * 30 + "stir\n" * 60)
     (task / "numbers.csv").write_text("1,2.5,3 pour water\n")
-    # One file that is named like no video, and several: for videos without an annotation of their own.
+    # A file that no video is named like annotates the videos without an annotation of their own.
     (task / "coding.boris").write_text(json.dumps(project(*EVENTS)))
     options = {"tier": "steps", "labels_fps": 30}
     out = tmp_path / "manifest.csv", tmp_path / "annotations.csv"
@@ -453,7 +453,7 @@ def test_annotations_of_every_kind_beside_videos(tmp_path: Path, caplog: pytest.
     assert table.loc[table["video"] == "eaf", ["start_s", "end_s"]].values.tolist() == [[0.5, 2.0], [3.0, 4.25]]
     assert table.loc[table["video"] == "frames", ["start_s", "end_s"]].values.tolist() == [[1.0, 3.0]]
     assert "at 1.0 s: a point event inside a segment of another step; left out" in caplog.text
-    # Without a rate, a text file is no annotation; two files for many videos are refused.
+    # Without a rate, a text file is not an annotation; two files for many videos are refused.
     frames = next(one for one in find("mine", "folder", tmp_path / "root").of("tea") if one.name == "frames")
     assert frames.annotation == "tea/coding.boris"
     (task / "more.tsv").write_text(aggregated())
@@ -560,7 +560,7 @@ def test_annotations_of_features_without_videos(tmp_path: Path) -> None:
     ]
 
 
-def test_a_table_annotates_features_that_are_no_tables(tmp_path: Path) -> None:
+def test_a_table_annotates_features_that_are_not_tables(tmp_path: Path) -> None:
     for task in ("one", "mat", "text"):
         (tmp_path / task).mkdir()
     rows = "start_s,end_s,label\n0.5,2,pour\n"
@@ -591,7 +591,7 @@ def test_files_of_nothing_end_in_one_line(tmp_path: Path, name: str, content: by
         assert rows(tmp_path / name) == []
         return
     if name == "a.txt" and content != b"\x00\x01\x02\xff":
-        # Any text can be labels.
+        # Any text can be read as labels.
         assert len(rows(tmp_path / name, fps=30)) == 1
         return
     with pytest.raises(RgwotError) as caught:
@@ -627,7 +627,7 @@ def test_tables_of_several_annotators_of_different_videos_and_of_subtitles(tmp_p
     assert rows(path) == [["all", 1.5, 5.0, "x"]]
 
 
-def test_frame_numbers_are_no_labels(tmp_path: Path) -> None:
+def test_frame_numbers_are_not_labels(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("0 pour\n1 pour\n2 stir\n", encoding="utf-8")
     with pytest.raises(RgwotError, match="line 1: '0 pour'; expected one label per line"):
@@ -667,13 +667,13 @@ def test_offsets_of_other_media_count_if_they_may_be_the_video(tmp_path: Path) -
         (("4", "3.5"), []),
         (("4,0", "3,6"), []),
         (("4000", "3500"), []),  # milliseconds
-        (("100", "100"), []),  # of the video
+        (("100", "100"), []),  # length of the video
         (("", "3.5"), []),
         (("2", "3.5"), ["line 2"]),
         (("0:08", "7"), ["line 2, line 3"]),
     ],
 )
-def test_lengths_that_contradict_start_and_end_are_told(tmp_path: Path, lengths: list[str], where: list[str]) -> None:
+def test_lengths_that_contradict_the_times_are_reported(tmp_path: Path, lengths: list[str], where: list[str]) -> None:
     path = tmp_path / "a.tsv"
     rows = "".join(
         f"{start}\t{end}\t{length}\t{label}\n"
@@ -686,7 +686,7 @@ def test_lengths_that_contradict_start_and_end_are_told(tmp_path: Path, lengths:
     assert list(read.warnings) == [f"{path}: {places}: {line}" for places in where]
 
 
-def test_rows_of_no_video_and_without_a_label_are_told(tmp_path: Path) -> None:
+def test_rows_of_no_video_and_without_a_label_are_reported(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / "tea").mkdir(exist_ok=True)
         np.save(tmp_path / f"tea/{name}.npy", np.random.default_rng(0).normal(size=(100, 3)))
@@ -708,7 +708,7 @@ def test_rows_of_no_video_and_without_a_label_are_told(tmp_path: Path) -> None:
     table.write_text("video,start_s,end_s,label\na,1,5,\na,5,9,x\nb,1,9,x\n", encoding="utf-8")
     assert told("pairing") == []
     assert told("label") == [("tea/all.csv", "a segment without a label; left out")]
-    # A file with the name of a video, and rows of two others.
+    # This file has the name of a video, but rows of two other videos.
     table.rename(tmp_path / "tea/a.csv")
     (tmp_path / "tea/a.csv").write_text("video,start_s,end_s,label\nc,1,5,x\nd,5,9,x\n", encoding="utf-8")
     report = examine({"datasets": {"own": form}}, "own")

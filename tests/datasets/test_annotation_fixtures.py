@@ -1,4 +1,4 @@
-"""Every annotation fixture gives the outcome and the frame labels it is documented with."""
+"""Every annotation fixture gives the outcome and the frame labels that are documented for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules the fixtures leave open: hostile text, several complaints, names, renumbering."""
+"""Rules that the fixtures do not cover: hostile text, several complaints, names, renumbering."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_one_warning_per_kind_names_every_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("beyond_s", "n_warnings"), [(0.0003, 0), (0.03, 0), (0.034, 1), (0.9, 1)])
-def test_rounding_past_the_end_is_no_warning_below_a_frame(tmp_path: Path, beyond_s: float, n_warnings: int) -> None:
+def test_rounding_past_the_end_warns_from_a_frame_on(tmp_path: Path, beyond_s: float, n_warnings: int) -> None:
     annotation = read_three_columns(write(tmp_path, f"1,2,1 begin\n6,{10 + beyond_s},2 end\n"), None, CLOCK)
     assert len(annotation.warnings) == n_warnings
     assert annotation.segments["end_s"].max() == CLOCK.duration_s

@@ -1,4 +1,4 @@
-"""Every reader of text, with the encodings in which programs and people save it: right, or refused in one line."""
+"""Every reader of text handles the encodings in which programs and people save files, or refuses them in one line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def columns(path: Path) -> list[str]:
 
 
 def lines_of_frames(path: Path) -> list[str]:
-    """The file of labels; the file of their numbers is valid."""
+    """Read the file of labels; the file that numbers them is valid."""
     (path.parent.parent / "mapping.txt").write_text(f"0 {ONE}\n1 {OTHER}\n", encoding="utf-8")
     entry = VideoEntry("a", "a", "features/a.npy", f"groundTruth/{path.name}")
     return list(read_annotation(path.parent.parent, entry, None, None, Options()).segments["name"])
@@ -169,7 +169,7 @@ def test_elan_that_says_its_encoding(tmp_path: Path) -> None:
     assert labels(path) == [ONE, OTHER]
 
 
-def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_files_that_are_not_text_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     for data in (b"0,2,1 f\x81llen\n", "0,2,1 fällen\n".encode("utf-32"), b"\xff\xfe1", b"\0\1"):
         path.write_bytes(data)
@@ -177,7 +177,7 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
             labels(path)
 
 
-def test_the_doctor_hears_of_an_encoding_and_of_lost_letters(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_doctor_reports_an_encoding_and_lost_letters(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "a.csv"
     for data in (b"0,2,1 f\xe4llen\n", "0,2,1 f\ufffdllen\n".encode()):
         path.write_bytes(data)
@@ -195,7 +195,7 @@ def test_the_doctor_hears_of_an_encoding_and_of_lost_letters(tmp_path: Path, cap
         ("start_s\tend_s\tlabel\n0,5\t12,250\ta\n", [[0.5, 12.25]]),
         ('start_s,end_s,label\n"0,5","1,25","a, b"\n', [[0.5, 1.25]]),
         ("start_s;end_s;label\n0.5;1.25;a, b\n", [[0.5, 1.25]]),
-        # Thousands, or three decimals?
+        # The comma may separate thousands or three decimals.
         ("start_s\tend_s\tlabel\n1,200\t1,300\ta\n", "thousands"),
         ("start_s;end_s;label\n0.5;1,25;a\n", "one decimal sign"),
         ("start_s;end_s;label\n0,5;1.000,25;a\n", "one decimal sign"),

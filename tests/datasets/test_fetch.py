@@ -21,7 +21,7 @@ CONTENT = bytes(range(256)) * 20_000  # 5 MB, several blocks
 
 
 class Site:
-    """A server of one file; ``breaks_at`` closes the connection there, once."""
+    """A server of one file, which once closes the connection after ``breaks_at`` bytes."""
 
     def __init__(self) -> None:
         self.content, self.tag, self.breaks_at = CONTENT, '"one"', 0
@@ -187,7 +187,7 @@ def test_whatever_byte_of_a_zip_is_wrong_it_is_unpacked_or_removed(tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["n" * 300, "a/" * 3000 + "b"])
-def test_a_name_that_no_file_can_have_is_told(tmp_path: Path, name: str) -> None:
+def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path, name: str) -> None:
     archive = zipped(tmp_path / "x.zip", {"good.npy": b"1", name: b"2"})
     with pytest.raises(RgwotError, match="damaged"):
         fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")
@@ -214,7 +214,7 @@ def test_a_zip_that_grows_too_much_is_removed(tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "data/mine").iterdir()} <= {".x.zip.fetched"}
 
 
-def test_a_member_below_a_file_is_told(tmp_path: Path) -> None:
+def test_a_member_below_a_file_is_refused(tmp_path: Path) -> None:
     archive = zipped(tmp_path / "x.zip", {"a": b"1", "a/1.npy": b"2"})
     with pytest.raises(RgwotError, match="damaged"):
         fetch([row(archive.as_uri(), "x.zip")], tmp_path / "data")

@@ -49,7 +49,7 @@ def wrong() -> NDArray[np.float64]:
 
 
 def deeplabcut(animals: list[NDArray[np.float64]], names: list[str] | None = None) -> pd.DataFrame:
-    """As DeepLabCut puts it: x, y and likelihood of every point, below four or three rows of names."""
+    """Return a table as DeepLabCut writes it: x, y and likelihood of every point, below three or four rows of names."""
     levels = [["DLC_resnet50_teaJan1shuffle1_1000"], ["nose", "tail"], ["x", "y", "likelihood"]]
     columns = pd.MultiIndex.from_product(levels, names=["scorer", "bodyparts", "coords"])
     if names is not None:
@@ -68,7 +68,7 @@ def read(path: Path, form: Any = "image") -> NDArray[Any]:
     return source.read((slice(None), slice(None)))
 
 
-#: By hand: a line between the frames around, and the nearest before the first.
+#: Lost points filled by hand: linearly between frames, and before the first frame by the nearest one.
 FILLED = [[1, 2, 10, 20], [1, 2, 11, 22], [3, 4, 12, 24], [5, 6, 13, 26]]
 
 
@@ -81,14 +81,14 @@ def test_deeplabcut_as_text(tmp_path: Path) -> None:
     found = read(path)
     assert found[:, :4].tolist() == FILLED
     assert found[:, 4:].tolist() == (TRUE + 100).reshape(4, -1).tolist()
-    # Each animal is a body by itself.
+    # Each animal is a body of its own.
     apart = read(path, "body")[:, 4:].reshape(4, 2, 2)
     assert np.allclose(apart, relative(TRUE + 100))
 
 
 @pytest.mark.parametrize("kind", ["table", "fixed"])
 def test_deeplabcut_as_hdf5(tmp_path: Path, kind: str) -> None:
-    """The arrays that pandas and PyTables write of such a table; names are in pickles beside them."""
+    """Read the arrays that pandas and PyTables write for such a table; the names are in pickles beside them."""
     values = deeplabcut([wrong()]).to_numpy()
     with h5py.File(tmp_path / "a.h5", "w") as file:
         group = file.create_group("df_with_missing")
@@ -182,7 +182,7 @@ def test_points_are_imported_and_what_was_missing_is_said(tmp_path: Path, caplog
 
 
 def tracked(score: str, low: float = 0.05, high: float = 0.95, lost: tuple[float, float] = (0.0, 0.0)) -> str:
-    """Return a table of two points that move evenly; every fifth frame has one that was lost."""
+    """Return a table of two points that move evenly; in every fifth frame the first point is lost."""
     columns = [f"nose_x,nose_y{f',nose_{score}' * bool(score)}", f"tail_x,tail_y{f',tail_{score}' * bool(score)}"]
     rows = []
     for frame in range(20):
@@ -274,7 +274,7 @@ LEFT_OUT = "{} files of DeepLabCut are left out .*, such as mice/Trial1DLC_resne
 
 @pytest.mark.parametrize("layout", ["folder", "features"])
 def test_a_folder_of_deeplabcut(layout: str, analysed: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    # Tables that are not filtered and labelled videos; the layout of videos sees no .h5.
+    # Left out are unfiltered tables and labelled videos; the layout of videos does not look at .h5 files.
     told = LEFT_OUT.format(12 if layout == "features" else 6)
     if layout == "features":
         for video in analysed.rglob("Trial?.mp4"):
@@ -300,7 +300,7 @@ def test_videos_of_deeplabcut_need_no_tables(analysed: Path, tmp_path: Path) -> 
     (analysed / "mice/Trial1.csv").write_text("start_s,end_s,label\n0,1,rear\n")
     report = examine(content(analysed, "folder"), "mine", quick=True)
     assert [video.status for video in report.videos] == ["ok", "unscored", "unscored"]
-    # An annotation of its own beside the points, too.
+    # A video has its points even if it also has an annotation.
     assert feature_file(analysed, "mice", "Trial1").name == f"Trial1{NETWORK}_filtered.csv"
     for video in analysed.rglob("Trial?.mp4"):
         video.unlink()
@@ -346,7 +346,7 @@ def test_other_names_are_left_alone(name: str) -> None:
     assert points_chosen([name]) == ([name], [])
 
 
-def test_two_animals_are_told(tmp_path: Path) -> None:
+def test_two_animals_are_reported(tmp_path: Path) -> None:
     deeplabcut([TRUE, TRUE + 100], ["one", "two"]).to_csv(tmp_path / "a.csv")
     note = open_points(tmp_path / "a.csv", "image").note
     assert note == "2 animals, with their points side by side in the order of the file"
@@ -362,7 +362,7 @@ def test_tables_of_sleap(tmp_path: Path) -> None:
     path, header = tmp_path / "a.csv", "track,frame_idx,instance.score,nose.x,nose.y,nose.score\n"
     path.write_text(header + "".join(f"track_0,{at},0.9,{at},{2 * at},0.9\n" for at in range(3)))
     assert read(path).tolist() == [[0, 0], [1, 2], [2, 4]]
-    # A row per animal and frame, and a frame without an animal, which would shift all that follow.
+    # Tables with a row per animal and frame, or without a row for some frame, which would shift all later rows.
     for frames in ((0, 1, 2, 0, 1, 2), (0, 0, 1, 1), (0, 1, 3)):
         path.write_text(header + "".join(f"track_0,{at},0.9,{at},{2 * at},0.9\n" for at in frames))
         with pytest.raises(RgwotError, match="frame_idx does not rise evenly, as it would with one row"):

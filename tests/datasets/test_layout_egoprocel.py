@@ -23,7 +23,7 @@ def test_epic_names_that_contain_each_other_pair_by_whole_stem(tmp_path: Path) -
     assert [entry.video for entry in files.of("tent")] == names
 
 
-def test_pc_sets_are_told_apart_by_folder_and_by_whole_stem(tmp_path: Path) -> None:
+def test_pc_sets_are_distinguished_by_folder_and_by_whole_stem(tmp_path: Path) -> None:
     touch(tmp_path, "videos/pc_assembly/Head_9.mp4", "videos/pc_assembly/Head_90.mp4")
     touch(tmp_path, "videos/pc_disassembly/Head_9.mp4", "annotations/pc_disassembly/Head_9.csv")
     touch(tmp_path, "annotations/pc_assembly/Head_90.csv", "annotations/pc_assembly/Head_9.csv")

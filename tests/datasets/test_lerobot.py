@@ -1,4 +1,4 @@
-"""Datasets of LeRobot in their real forms: v3 with one MP4 of several episodes, v2.1 with one each; subtasks back."""
+"""Datasets of LeRobot in their real forms, v3 (several episodes per MP4) and v2.1 (one each); subtasks written back."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LENGTHS = (40, 35, 50)
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A dataset as LeRobot lays it out."""
+    """Return the folder of a dataset in the layout of LeRobot."""
     pytest.importorskip("pyarrow")
     root = tmp_path / "dataset"
     chunk = "chunk-000/file-{:03d}"
@@ -105,7 +105,7 @@ def test_only_episodes_as_they_were_cut_are_replaced(root: Path, tmp_path: Path)
 
 
 def results(out: Path) -> list[ExportedVideo]:
-    """Two key steps in the first episode, with background before and between; one in the second; none in the third."""
+    """Return two key steps in the first episode (after background each), one in the second, none in the third."""
     segments = (
         (LabelledSegment(4 / FPS, 10 / FPS, 1, "reach"), LabelledSegment(12 / FPS, 40 / FPS, 2, "grasp")),
         (LabelledSegment(0, 35 / FPS, 2, "grasp"),),
@@ -199,7 +199,7 @@ def test_a_file_that_is_not_where_the_template_says_is_found(root: Path, tmp_pat
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
-    """A dataset of version 2.1: a file per episode, episodes in chunks of two."""
+    """Return the folder of a dataset of version 2.1, with a file per episode and two episodes per chunk."""
     pytest.importorskip("pyarrow")
     root = tmp_path / "old"
     features = {CAMERA: {"dtype": "video", "shape": [64, 96, 3], "names": None}}
@@ -242,7 +242,7 @@ def test_version_2_has_a_file_per_episode(old: Path, tmp_path: Path) -> None:
     assert last == {"episode_index": 2, "tasks": ["pick up: cup"], "length": 50}
 
 
-def test_episodes_without_a_file_are_told_or_left_out(
+def test_episodes_without_a_file_are_refused_or_left_out(
     old: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (old / f"videos/chunk-000/{CAMERA}/episode_000001.mp4").unlink()
@@ -272,7 +272,7 @@ def test_of_several_picture_tracks_the_one_that_is_read_everywhere_is_cut(
     for episode, (start, length) in enumerate(zip(starts, LENGTHS, strict=True)):
         path = tmp_path / f"out/pick_up_cup/episode_00000{episode}.mp4"
         assert numbers(path) == list(range(start, start + length))
-        # A browser shows no other one.
+        # The copy has no other track that a browser could show.
         assert probe(path).remark == ""
     warned = [line for line in caplog.messages if f"2 picture tracks; track {int(first)} (96x64) is read" in line]
     assert [line.split(": ")[0] for line in warned] == [str(video) for video in videos]
@@ -292,7 +292,7 @@ def test_of_two_cameras_in_a_file_the_one_that_is_read_everywhere_is_cut(old: Pa
         assert numbers(made) == list(range(base, base + length))
 
 
-def test_an_episode_of_sound_alone_is_told(old: Path, tmp_path: Path) -> None:
+def test_an_episode_of_sound_alone_is_refused(old: Path, tmp_path: Path) -> None:
     write_audio(tmp_path / "s.m4a").rename(old / f"videos/chunk-000/{CAMERA}/episode_000001.mp4")
     with pytest.raises(RgwotError, match="episode_000001.mp4: cannot be read .found no pictures"):
         import_episodes(old, tmp_path / "out")
@@ -320,14 +320,14 @@ def test_a_copy_with_other_frames_is_refused(old: Path, tmp_path: Path) -> None:
 
 
 def test_a_video_of_another_rate_is_refused(old: Path, tmp_path: Path) -> None:
-    # As many frames as the episode has, but at 15 per second: its subtasks would be those of other frames.
+    # The file has as many frames as the episode, but 15 per second, so subtasks would belong to other frames.
     write_video(old / f"videos/chunk-000/{CAMERA}/episode_000001.mp4", 35, 15)
     with pytest.raises(RgwotError, match="episode 1 has 18 frames from 0.000 to 1.167 s; expected 35"):
         import_episodes(old, tmp_path / "out")
 
 
 def test_tasks_that_no_folder_can_be_called_stay_apart(old: Path, tmp_path: Path) -> None:
-    # U+2028, which some take for the end of a line, may stand in JSON.
+    # U+2028, which some programs take for the end of a line, may occur in JSON.
     rows = [{"episode_index": at, "tasks": [text], "length": LENGTHS[at]} for at, text in enumerate("茶杯\u2028")]
     (old / "meta/episodes.jsonl").write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), "utf-8")
     import_episodes(old, tmp_path / "out")
@@ -344,7 +344,7 @@ def test_the_present_form(root: Path, tmp_path: Path) -> None:
     assert after.drop_columns(["language_persistent"]).equals(before.replace_schema_metadata(None))
     frames = after.to_pylist()
     first = frames[0]["language_persistent"]
-    # Every frame of the episode has a row, background too, at the time of the frame.
+    # Every frame has the rows of the whole episode, also those of background; a row has the time of a frame.
     starts = ((0, "background"), (4, "reach"), (10, "background"), (12, "grasp"))
     assert [(row["timestamp"], row["content"]) for row in first] == [
         (frames[at]["timestamp"], name) for at, name in starts
@@ -356,7 +356,7 @@ def test_the_present_form(root: Path, tmp_path: Path) -> None:
     info = json.loads((tmp_path / "made/meta/info.json").read_text())
     assert info["features"]["language_persistent"] == {"dtype": "language", "shape": [1], "names": None}
     assert info["features"][CAMERA]["dtype"] == "video"
-    # Annotations in another style stay; subtasks are replaced.
+    # Annotations in another style are kept; subtasks are replaced.
     copied_over(root, tmp_path / "made")
     table = parquet.read_table(root / path).to_pandas()
     plan = {**first[0], "style": "plan", "content": "tidy up", "timestamp": 0.0}
@@ -368,7 +368,7 @@ def test_the_present_form(root: Path, tmp_path: Path) -> None:
 
 
 def test_frames_and_videos_are_in_files_of_their_own_numbers(root: Path, tmp_path: Path) -> None:
-    # One table for all videos: equal numbers in two videos may mean different subtasks.
+    # Put all frames in one table; equal numbers in its two videos may mean different subtasks.
     import_episodes(root, tmp_path / "out")
     export("lerobot", results(tmp_path / "out"), tmp_path / "made")
     copied_over(root, tmp_path / "made")
@@ -486,7 +486,7 @@ def damaged(table: pd.DataFrame, name: str, data: st.DataObject) -> pd.DataFrame
     elif name in SHIFTED:
         column = data.draw(st.sampled_from(SHIFTED[name]))
         by = data.draw(st.sampled_from([-1.0, -1 / FPS, -0.3 / FPS, 0.3 / FPS, 1 / FPS, 1.0, 5.0, 1.7e9]))
-        # One row, or all from it on.
+        # Shift this row alone, or it and all later rows.
         rows = slice(first, first + 1 if data.draw(st.booleans()) else None)
         values = table[column].astype(float).to_numpy().copy()
         values[rows] += by

@@ -33,7 +33,10 @@ def run(
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Return a folder of one task: annotated, without rows, without annotation; names mislead readers."""
+    """Return a folder of one task with videos whose annotations have rows, are empty, or are missing.
+
+    Their names are misread easily.
+    """
     root = tmp_path / "root"
     (root / "tea").mkdir(parents=True)
     for name in ("NA", "0003", '-a é,"q"', "plain"):
@@ -140,7 +143,7 @@ def test_registered_ids_and_leftovers(tmp_path: Path, caplog: pytest.LogCaptureF
         (",".join(MANIFEST_COLUMNS) + "\nv,n,p,,1,fast,1,1,ok,\n", "video 'v': fps: got 'fast'"),
     ],
 )
-def test_a_file_that_is_no_manifest(tmp_path: Path, content: str, clue: str) -> None:
+def test_a_file_that_is_not_a_manifest(tmp_path: Path, content: str, clue: str) -> None:
     (tmp_path / "m.csv").write_text(content)
     with pytest.raises(RgwotError, match=clue) as caught:
         read_manifest(tmp_path / "m.csv")

@@ -138,14 +138,14 @@ def test_what_is_not_read_is_one_note_with_the_way_in(tmp_path: Path) -> None:
     assert told.startswith("note kind: 5 files of kinds that are not read: tea/codes.xlsx, tea/m1.json, tea/m1.txt, ")
     for way in ("table start_s,end_s,label", "ffmpeg -i IN OUT.mp4", "labels_fps"):
         assert way in told
-    # A text with a label per frame is read, if its rate is known.
+    # A text file with a label per frame is read if its rate is known.
     assert doctor(tmp_path / "videos", labels_fps=10)[0].startswith("note kind: 4 files")
     (tmp_path / "study").mkdir()
     tasks = start_study(tmp_path / "study", tmp_path / "videos")
     assert tasks["tea"].startswith("3 videos; 5 files of kinds that are not read")
 
 
-def test_features_of_other_kinds_are_told(tmp_path: Path) -> None:
+def test_features_of_other_kinds_are_reported(tmp_path: Path) -> None:
     tea = tmp_path / "tea"
     tea.mkdir()
     for name in ("r0", "r1"):
@@ -155,7 +155,7 @@ def test_features_of_other_kinds_are_told(tmp_path: Path) -> None:
     assert report[0] == ("note kind: 1 files of kinds that are not read: tea/r2.parquet; save features as .npy or .csv")
 
 
-def test_files_in_no_task_and_of_unknown_kinds_are_told(tmp_path: Path) -> None:
+def test_files_in_no_task_and_of_unknown_kinds_are_reported(tmp_path: Path) -> None:
     root = tmp_path / "videos"
     for name in (
         "tea/m0.mp4",

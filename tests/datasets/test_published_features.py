@@ -1,4 +1,4 @@
-"""Published features as they are downloaded: every form read to its planted timeline, and what is wrong with one."""
+"""Published features as they are downloaded: every form gives its planted timelines, and faults are reported."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(downloads: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder data/, which a test must not change, in the present one."""
+    """Return the folder data/ of the current folder; tests must not change it."""
     monkeypatch.chdir(downloads)
     return downloads / "data"
 
@@ -100,7 +100,7 @@ def expected(dataset: str, one: Take) -> tuple[np.ndarray, np.ndarray, list[tupl
         return np.arange(len(labels)) + 0.5, labels, list(one.segments)
     fps, every = entry["imported"]["fps"], entry["imported"].get("every", 1)
     truth = one.labels(fps)
-    # In desktop assembly the mock calls everything a step.
+    # The mock of desktop assembly has no background, so 0 is a step, too.
     return (
         np.arange(0, len(truth), every) / fps,
         truth[::every],
@@ -117,7 +117,7 @@ def test_every_form_is_read_to_its_timelines(dataset: str, data: Path, tmp_path:
     out = tmp_path / "m.csv", tmp_path / "a.csv", "fail"
     write_manifest(dataset, task, root, entry.layout, form["options"], *out, form["imported"])
     manifest = pd.read_csv(tmp_path / "m.csv", dtype=str)
-    # A spreadsheet would take a name that begins with a sign for a formula.
+    # An apostrophe keeps spreadsheets from taking a name that begins with a sign for a formula.
     manifest["name"] = manifest["name"].str.removeprefix("'")
     assert dict(zip(manifest["name"], manifest["status"], strict=True)) == dict.fromkeys(takes, "ok")
     annotated = read_annotations(tmp_path / "a.csv")
@@ -125,7 +125,7 @@ def test_every_form_is_read_to_its_timelines(dataset: str, data: Path, tmp_path:
         times, labels, segments = expected(dataset, one)
         row = manifest[manifest["name"] == name].iloc[0]
         actual = annotated[annotated["video"] == row["video"]]
-        # Steps are numbered within a task, in their order; all seven occur in it.
+        # Steps are numbered in their order within the task, in which all seven occur.
         shift = dataset == "desktop_assembly"
         steps = [step + shift for *_, step in segments]
         assert actual["key_step"].tolist() == steps
@@ -156,7 +156,7 @@ def test_the_doctor_has_no_error(dataset: str, data: Path) -> None:
     findings = report.findings
     assert [finding for finding in findings if finding.severity == "error"] == []
     assert len(report.videos) == len(takes)
-    # An archive holds six datasets, and files of the others are not reported as leftovers.
+    # An archive holds six datasets; files of the other five are not reported as leftovers.
     assert not report.files.unassigned
 
 
@@ -174,7 +174,7 @@ def test_an_archive_is_fetched_and_checked_against_its_list(downloads: Path, tmp
     assert {"LICENSE.md", "SHA256SUMS", "manifest.json"} <= {path.name for path in folder.iterdir()}
     (digest, place), *_ = (line.split() for line in (folder / "SHA256SUMS").read_text().splitlines())
     assert (folder / place).with_name(f".{Path(place).name}.fetched").read_text().startswith(digest)
-    # The table calls them all disassembly.
+    # The table gives all of these videos the task disassembly.
     rows = pd.read_csv(folder / "egoprocel_annotations/egoprocel_segments.csv")
     assert set(rows["task_name"][rows["video_path"].str.startswith("Head_")]) == {"pc_disassembly::pc_disassembly"}
     for task in ("pc_assembly", "pc_disassembly"):
@@ -215,7 +215,7 @@ def test_features_of_no_task_are_listed_beside_those_of_other_datasets(dataset: 
     assert files.unassigned == (f"egovlp/{lost}.pt",)
     (task,) = (task for task in EGOPROCEL if task.startswith(dataset))
     assert {entry.name for entry in files.of(task.split("/")[1])} == set(EGOPROCEL[task])
-    # A file in another dataset's folder, which has the registered name.
+    # A file in the folder of another dataset, which has its registered name, is not reported.
     (tmp_path / "egovlp/MECCANO/holiday.pt").touch()
     assert len(find("mine", "egoprocel", tmp_path, {"subset": dataset, "features_alone": True}).unassigned) == 1
 
@@ -341,10 +341,10 @@ def test_times_that_alternate_have_the_rate_of_their_mean(tmp_path: Path) -> Non
     ("rate", "native", "found"),
     [(4, 10, 4), (4, 60000 / 1001, 4), (8, 30, 8), (30000 / 1001, 30000 / 1001, 30)],
 )
-def test_times_alone_say_the_rate_where_none_is_stated(rate: float, native: float, found: int, tmp_path: Path) -> None:
+def test_the_rate_follows_from_times_if_none_is_stated(rate: float, native: float, found: int, tmp_path: Path) -> None:
     form = ImportSettings.model_validate({**ENTRIES["egtea_gaze_vjepa"]["imported"], "channels": 3})
     for count in (40, 51, 333):
-        # Times are those of the decoded frames, whose distances alternate.
+        # The times are those of decoded frames, so their differences alternate.
         times = np.floor(np.arange(count) * native / rate + 1e-6) / native
         for breaks in (0, 7):
             times[count // 2 :] += breaks
@@ -390,7 +390,7 @@ def test_files_may_have_rates_of_their_own(tmp_path: Path) -> None:
         assert (store.attributes["fps"], store.duration_s) == (25.0, pytest.approx(4.0))
     with pytest.raises(RgwotError, match="says 60 per second; expected a multiple of 25"):
         import_features(tmp_path / "odd.npy", tmp_path / "odd.zarr", settings)
-    # If its row changes, the store is made again.
+    # If the row of a file changes, its store is made again.
     table.write_text("video,fps\nfast,100\n")
     import_features(tmp_path / "fast.npy", tmp_path / "fast.zarr", settings)
     assert open_store(tmp_path / "fast.zarr").duration_s == pytest.approx(8.0)
@@ -449,7 +449,7 @@ def test_a_pattern_that_fits_no_video_is_refused(tmp_path: Path) -> None:
         find("mine", "frame_labels", tmp_path / "YTI", {"pattern": "tire"})
 
 
-def test_two_downloads_in_one_folder_are_told_apart(tmp_path: Path) -> None:
+def test_two_downloads_in_one_folder_are_distinguished(tmp_path: Path) -> None:
     archive(tmp_path)
     shutil.copy(tmp_path / "a.pt", tmp_path / "b.pt")
     with pytest.raises(

@@ -77,7 +77,7 @@ def test_every_video_is_held_out_by_some_seed_and_equally_often() -> None:
     for seed in range(1000):
         for video in split_videos(videos, 0.3, seed):
             counts[video] += 1
-    # 300 expected; five standard deviations of a binomial count are 72.
+    # The expected count is 300; five standard deviations of a binomial count are 72.
     assert all(228 <= count <= 372 for count in counts.values())
 
 
@@ -111,7 +111,7 @@ def test_subjects_follow_from_the_registered_names(dataset: str, task: str, vide
 
 @pytest.fixture
 def egtea(tmp_path: Path) -> Study:
-    """Six subjects with two sessions each, and a folder of somebody's own with two videos."""
+    """Return a study of six subjects with two sessions each, and of the user's own folder with two videos."""
     for kind, suffix in (("videos", "mp4"), ("annotations", "csv")):
         folder = tmp_path / kind / "EGTEA_Gaze+"
         folder.mkdir(parents=True)
@@ -165,7 +165,7 @@ def test_subjects_are_a_setting_where_they_are_held_out(egtea: Study) -> None:
     assert "subjects" not in settings_behind(own, "raw@data.split=holdout", "kmeans")
 
 
-def test_too_few_videos_are_told_before_any_job_runs(egtea: Study) -> None:
+def test_too_few_videos_are_reported_before_any_job_runs(egtea: Study) -> None:
     with pytest.raises(RgwotError, match="own/tea: found 2 videos of 2 subjects"):
         check_result(Task(egtea, "own", "tea"), "raw@data.split=holdout", "kmeans")
     check_result(Task(egtea, "own", "tea"), "raw", "kmeans")

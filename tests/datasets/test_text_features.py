@@ -38,12 +38,12 @@ def test_decimal_commas_are_read_where_the_columns_have_another_sign(tmp_path: P
         ("# recorded at home\nx,y\n1,2\n", "line 2 has 1 cells, and the one before 4; delete a comment"),
         ("x,y\n1,2\n# end\n3,4\n", "line 3 has 1 cells, and the one before 2; delete a comment"),
         ("x,y\n1,2\n3,4,5\n", "line 3 has 3 cells, and the one before 2"),
-        # As loggers leave them: flysight-2-firmware#61, gpslogger#529, opentx#6169.
+        # Tables as loggers write them: flysight-2-firmware#61, gpslogger#529, opentx#6169.
         ("FIRMWARE_VER,v2024.12.30,,,\n1,2,3,4,5\n", "line 1 has 3 cells without a name; .* delete lines before it"),
         ("x,y\n1,2\n3,4\nx,y\n5,6\n", "line 4: 'x', expected numbers"),
         ("x,y\n1,2\n3,4\n5,6,7\n", "line 4 has 3 cells, and the one before 2"),
         ("x;y\n0,5;0.5\n", "line 2: '0.5', expected numbers; .* decimal points"),
-        # ActiGraph's seconds without decimals (GGIR#705), as dates.
+        # ActiGraph writes times as dates, with seconds without decimals (GGIR#705).
         (
             "when,y\n2026-01-01 10:00:00,2\n",
             "line 2: '2026-01-01 10:00:00', expected numbers; replace dates by seconds",

@@ -1,4 +1,4 @@
-"""Tiny tasks: features in which three phases follow each other, or those that a test asks for."""
+"""Tiny tasks: features in which three phases follow each other, or features that a test gives."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def settings() -> Callable[..., TrainedEncoder]:
 
 @pytest.fixture
 def write_stores(tmp_path: Path) -> Callable[..., list[FeatureStore]]:
-    """Return a function that writes features (T, F <= 1024) per video, the rest zero, and opens the stores."""
+    """Return a function that writes features (T, F <= 1024) per video, padded with zeros, and opens the stores."""
 
     def write(videos: Mapping[str, np.ndarray], fps: float = 2.0) -> list[FeatureStore]:
         stores = []
         for name, x in videos.items():
             path = tmp_path / f"{name}.zarr"
             maps = np.zeros((len(x), DEFAULT_CHANNELS, 2, 2))
-            # The four places of a map differ; their mean is what was asked for.
+            # The four places of a map differ, but their mean is the given feature.
             maps[:, : x.shape[1]] = x[:, :, None, None] + np.array([[1.0, -1.0], [-0.5, 0.5]])
             writer = StoreWriter(path, np.arange(len(x)) / fps, 2)
             writer.write(0, maps)
@@ -70,7 +70,7 @@ def write_stores(tmp_path: Path) -> Callable[..., list[FeatureStore]]:
 
 @pytest.fixture(scope="session")
 def write_vectors(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Return a function that writes vectors (T, C) per video, imported, and returns the path of their index."""
+    """Return a function that writes imported vectors (T, C) per video and returns the path of their index."""
 
     def write(videos: Sequence[np.ndarray], fps: float = 2.0) -> Path:
         folder = tmp_path_factory.mktemp("vectors")

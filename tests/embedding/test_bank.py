@@ -59,7 +59,7 @@ def test_every_tier_gives_the_stored_maps_on_a_gpu(
 
 @pytest.mark.parametrize("memory_gb", [1.0, 1e-9])
 def test_statistics_are_those_of_all_maps(make_task: Callable[..., Path], memory_gb: float) -> None:
-    index = make_task((12, 12))  # equal lengths: equal weights of videos are equal weights of frames
+    index = make_task((12, 12))  # with equal lengths, equal weights of videos are equal weights of frames
     stores = open_stores(index, index.parent)
     mean, std = FeatureBank(stores, memory_gb).statistics()
     maps = np.concatenate([store.read() for store in stores]).astype(np.float64)
@@ -80,7 +80,7 @@ def test_stores_of_another_network_are_refused(make_task: Callable[..., Path]) -
         open_stores(index, index.parent)
 
 
-def test_a_missing_or_foreign_index_is_told(tmp_path: Path) -> None:
+def test_a_missing_or_foreign_index_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RgwotError, match="no such feature index"):
         open_stores(tmp_path / "index.csv", tmp_path)
     (tmp_path / "index.csv").write_text("a,b\n1,2\n")

@@ -1,4 +1,4 @@
-"""Whitened features beside what was learned: both as they are alone, in the shares asked for, of videos seen or not."""
+"""Whitened features beside learned ones: each part is as it is alone, in the given shares, also for new videos."""
 
 from __future__ import annotations
 

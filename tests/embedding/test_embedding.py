@@ -98,7 +98,7 @@ def test_an_older_result_is_replaced(task: Path, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["raw.zarr"]
 
 
-def test_unusable_models_are_told(task: Path, tmp_path: Path) -> None:
+def test_unusable_models_are_refused(task: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.zarr"
     with pytest.raises(RgwotError, match="no such model"):
         embed(task, task.parent, tmp_path / "none.pt", output)
@@ -142,7 +142,7 @@ def test_methods_without_an_encoder_embed_every_frame(task: Path, tmp_path: Path
             assert (first.background.shape, first.background.dtype) == ((LENGTHS[video],), bool)
 
 
-def test_nothing_is_learnt_from_a_video_held_out(task: Path, tmp_path: Path) -> None:
+def test_nothing_is_learned_from_a_video_held_out(task: Path, tmp_path: Path) -> None:
     for number, held_out in enumerate([(), ("c",)]):
         path = tmp_path / f"{number}.zarr"
         embed(task, task.parent, None, path, method="cte", settings=quick("cte"), device="cpu", held_out=held_out)

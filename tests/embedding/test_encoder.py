@@ -45,7 +45,7 @@ def clips(n: int, c: int, seed: int = 0, features: int = 16) -> Tensor:
 
 
 def stacks(n: int, c: int, seed: int = 0, features: int = 16) -> Tensor:
-    """Clips in the order of the encoder, (c, n, h, w, features)."""
+    """Return clips in the memory order of the encoder, (c, n, h, w, features)."""
     return clips(n, c, seed, features).permute(1, 0, 3, 4, 2)
 
 
@@ -121,7 +121,7 @@ def test_pairs_in_one_batch_equal_pairs_one_by_one(mode: str) -> None:
 
 
 def test_per_video_statistics_are_those_of_two_replicas() -> None:
-    """Two devices under DataParallel: each normalises its video, the first keeps the averages."""
+    """Compare with two devices under DataParallel: each normalises its video, and the first keeps the averages."""
     encoder = initialised(0, batch_norm="per_video", **SMALL)
     first, second = Textbook(encoder), Textbook(encoder)
     joint = initialised(0, batch_norm="joint", **SMALL)

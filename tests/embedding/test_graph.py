@@ -14,7 +14,7 @@ from rgwot.runtime.errors import RgwotError
 
 
 def angles(*degrees: float) -> np.ndarray:
-    """Unit vectors in the plane."""
+    """Return unit vectors in the plane."""
     radians = np.radians(degrees)
     return np.stack([np.cos(radians), np.sin(radians)], axis=1).astype(np.float32)
 
@@ -26,7 +26,7 @@ def test_clips_are_means_over_equal_times() -> None:
     np.testing.assert_array_equal(clips.of_sample, [0, 0, 0, 1, 1, 1, 2])
     expected = np.array([[3.0, 4], [9, 10], [13, 14]])
     np.testing.assert_allclose(clips.features, expected / np.linalg.norm(expected, axis=1)[:, None], rtol=1e-6)
-    # A clip shorter than the distance of two samples holds one; three tenths are on the border of clips of a tenth.
+    # A clip that is shorter than the distance of two samples holds one. 0.3 s is exactly on a border between clips.
     np.testing.assert_array_equal(clips_of(times, means, 0.1).of_sample, range(7))
     np.testing.assert_array_equal(clips_of(np.arange(6) * 0.1, means[:6], 0.3).of_sample, [0, 0, 0, 1, 1, 1])
 
@@ -35,7 +35,7 @@ def test_edges_by_hand() -> None:
     first, second = angles(0, 50, 90), angles(2, 47)
     edges, similarity = unity_graph([first, second], neighbours=1)
     expected = np.zeros((5, 5))
-    # In time 0-1, 1-2, 3-4; 0 chose 3, 1 chose 4, 2 chose 4, 3 chose 0, 4 chose 1.
+    # Temporal edges are 0-1, 1-2 and 3-4; of the other video 0 chose 3, 1 and 2 chose 4, 3 chose 0, and 4 chose 1.
     for a, b in [(0, 1), (1, 2), (3, 4), (0, 3), (1, 4), (2, 4)]:
         expected[a, b] = expected[b, a] = 1
     np.testing.assert_array_equal(edges.toarray(), expected)
@@ -70,7 +70,7 @@ def test_walks_go_along_edges_and_choose_them_alike() -> None:
     np.testing.assert_allclose(shares, A / A.sum(axis=1, keepdims=True), atol=0.03)
 
 
-def test_node_vectors_tell_cliques_apart_and_follow_from_the_seed() -> None:
+def test_node_vectors_separate_cliques_and_follow_from_the_seed() -> None:
     A = np.kron(np.eye(2), np.ones((8, 8))) - np.eye(16)
     A[7, 8] = A[8, 7] = 1
     paths = random_walks(csr_array(A), 20, 10, np.random.default_rng(0))
@@ -84,7 +84,7 @@ def test_node_vectors_tell_cliques_apart_and_follow_from_the_seed() -> None:
 
 
 def task() -> dict[str, np.ndarray]:
-    """Videos that pass the same four places in other orders, c with a detour that no other video takes."""
+    """Return videos that pass the same four places in different orders; c makes a detour that no other video makes."""
     orders = {"a": [0, 1, 2, 3], "b": [2, 0, 1, 3], "c": [0, 1, 7, 2, 3], "d": [3, 2, 1, 0]}
     rng = np.random.default_rng(0)
     return {
@@ -94,7 +94,7 @@ def task() -> dict[str, np.ndarray]:
 
 
 def settings(**graph: object) -> dict[str, object]:
-    # Eight samples of half a second at each place: four clips of a second.
+    # At each place there are eight samples of half a second, that is, four clips of a second.
     keys = {"D": 16, "epochs": 3, "walk_length": 12, "window": 3, **graph}
     return {f"graph.{key}": value for key, value in keys.items()}
 
@@ -107,7 +107,7 @@ def test_clips_of_one_place_come_together_across_videos(write_stores: Callable[.
     assert x.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, rtol=1e-5)
     assert all(one.background is None for one in actual)
-    # Both samples of a clip are one.
+    # Both samples of a clip have the same embedding.
     np.testing.assert_array_equal(x[::2], x[1::2])
     truth = np.concatenate([np.argmax(spatial_means(store)[:, :8], axis=1) for store in stores])
     cosines = x @ x.T
@@ -127,7 +127,7 @@ def test_a_video_held_out_is_put_beside_its_nearest_nodes(write_stores: Callable
     nearest = np.argsort(-(known[3].features @ features.T), axis=1)[:, :5]
     expected = unit_rows(nodes[nearest].mean(axis=1))[known[3].of_sample]
     np.testing.assert_allclose(embed(stores[3]).embedding, expected, atol=1e-6)
-    # A node's own embedding does not move when another video is asked for.
+    # The embedding of a known video does not change when another video is embedded.
     alone = fit_by("gpl", stores[:3], settings(), seed=0)
     np.testing.assert_array_equal(alone(stores[0]).embedding, embed(stores[0]).embedding)
 
@@ -179,6 +179,6 @@ def test_the_share_of_background_is_the_one_asked_for(write_stores: Callable[...
     assert np.concatenate([mark for mark in marks if mark is not None]).mean() == pytest.approx(0.5, abs=0.02)
 
 
-def test_one_video_is_no_graph(write_stores: Callable[..., list[FeatureStore]]) -> None:
+def test_one_video_gives_no_graph(write_stores: Callable[..., list[FeatureStore]]) -> None:
     with pytest.raises(RgwotError, match="graph: videos with features: found 1, expected at least 2"):
         fit_by("gpl", write_stores({"a": np.ones((4, 2))}), {}, seed=0)

@@ -1,4 +1,4 @@
-"""Projected maps: standardised per video, white over the training videos, the same for a video seen or not."""
+"""Projected maps are standardised per video, white over the training videos, and the same for other videos."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_places_are_white_over_the_videos(make_task: Callable[..., Path], monkey
     assert [store.shape for store in maps] == [(40, 8, *stores[0].shape[2:]), (50, 8, *stores[0].shape[2:])]
     places = np.concatenate([np.moveaxis(store.read(), 1, -1).reshape(-1, 8) for store in maps]).astype(np.float64)
     assert np.cov(places.T, bias=True) == pytest.approx(np.eye(8), abs=0.02)
-    # Every video is standardised by itself, so none is off the mean.
+    # Every video is standardised by itself, so each has a mean near 0.
     for store in maps:
         assert np.abs(store.read().astype(np.float64).mean(axis=(0, 2, 3))).max() < 0.02
 
@@ -63,7 +63,7 @@ def test_maps_are_accompanied_by_their_speed_at_every_place(
     index = make_task((40, 50))
     stores = open_stores(index, index.parent)
     channels = stores[0].shape[1]
-    # Without principal components, projected features equal whitened ones.
+    # With an identity matrix in place of the components, the result is the standardised maps and their speed.
     as_it_is = Projection(np.zeros(2 * channels, np.float32), np.eye(2 * channels, dtype=np.float32))
     for store in stores:
         maps = store.read().astype(np.float64)
@@ -89,7 +89,7 @@ def test_vectors_are_accompanied_by_their_speed_as_those_of_the_method_whitened(
     for store in stores:
         x = project(store).read()[:, :, 0, 0].astype(np.float64)
         np.testing.assert_allclose(x / np.linalg.norm(x, axis=1, keepdims=True), embed_one(store).embedding, atol=2e-3)
-    # The model knows, without its settings.
+    # The model itself records that speed was added; `embed` gets no settings.
     chosen = settings(encoder__speed=True)
     train(index, index.parent, tmp_path / "model", chosen, 0, device="cpu")
     embed(index, index.parent, tmp_path / "model" / "model.pt", tmp_path / "made.zarr", device="cpu")
@@ -104,7 +104,7 @@ def test_speed_of_features_that_are_not_whitened_is_refused(
 
 
 def sensors(seed: int, T: int = 50, C: int = 6) -> np.ndarray:
-    """Three phases of six channels and noise, in steps of 1/64 that float16 holds at any of the scales below."""
+    """Return three phases of C channels with noise, in multiples of 1/64, which float16 holds at all scales below."""
     rng = np.random.default_rng(seed)
     levels = np.random.default_rng(99).normal(size=(3, C))[np.minimum(np.arange(T) * 3 // T, 2)]
     return np.round(64 * (levels + 0.5 * rng.normal(size=(T, C)))) / 64
@@ -133,7 +133,7 @@ def test_scales_of_the_channels_of_vectors_change_nothing(
     held_out: tuple[str, ...],
     beside: float,
 ) -> None:
-    """Scales are powers of two, so every bit must agree, for an unseen video, too."""
+    """Scales are powers of two, so every bit must agree, also for held-out videos."""
     scales = 2.0 ** np.array([9, -7, 0, 3, -2, 5])
     videos = [sensors(seed, 40 + seed) for seed in range(4)]
     chosen = settings(data__split="holdout" if held_out else "all", encoder__beside=beside)
@@ -146,7 +146,7 @@ def test_scales_of_the_channels_of_vectors_change_nothing(
         actual.append([made[f"v{number}"].embedding for number in range(4)])
     for one, other in zip(*actual, strict=True):
         np.testing.assert_array_equal(one, other)
-    assert np.concatenate(actual[0]).std(axis=0).max() > 0.01  # three steps of training, yet not a constant
+    assert np.concatenate(actual[0]).std(axis=0).max() > 0.01  # not constant, even after few steps of training
 
 
 def test_vectors_can_still_be_given_as_they_are(
@@ -161,10 +161,10 @@ def test_vectors_can_still_be_given_as_they_are(
         assert (("projection" in model), model["architecture"]["input_norm"]) == (projected_, standardised)
 
 
-def test_a_window_longer_than_steps_is_said_of_vectors_alone(
+def test_a_window_longer_than_steps_is_reported_only_for_vectors(
     task: Path, write_vectors: Callable[..., Path], settings: Callable[..., TrainedEncoder], tmp_path: Path
 ) -> None:
-    """Videos of 25 s: within 2 s lie 8 % of them, within 1.2 s 5 %."""
+    """Videos last 25 s, so a window of 2 s is 8 % of a video, and one of 1.2 s is 5 %."""
     index = write_vectors([sensors(0), sensors(1)])
     for where, changes, said in [
         (index, {}, True), (index, {"cidm__sigma": 1.2}, False), (task, {}, False),

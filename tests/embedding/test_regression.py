@@ -17,13 +17,13 @@ SMALL = Regression(E=3, epochs=2, lr=0.01, batch=4)
 
 
 def drifting(T: int, seed: int) -> np.ndarray:
-    """Some features change monotonically over the video, with a different offset in every video."""
+    """Return T samples in which some features change monotonically, with a different offset in every video."""
     rng = np.random.default_rng(seed)
     time = np.arange(T)[:, None] / T
     return np.hstack([time * 3 + rng.normal(), np.sin(4 * time) * 5 - rng.normal(), rng.normal(size=(T, 4))])
 
 
-def test_every_feature_of_a_video_is_standardised_and_a_constant_one_is_nothing() -> None:
+def test_every_feature_of_a_video_is_standardised_and_constant_ones_are_zero() -> None:
     x = np.array([[1.0, 7, -2], [3, 7, 0], [5, 7, 8]], dtype=np.float32)
     expected = [[-1.2247449, 0, -0.9258201], [0, 0, -0.46291005], [1.2247449, 0, 1.3887301]]
     np.testing.assert_allclose(standardised(x), expected, rtol=1e-6)
@@ -44,7 +44,7 @@ def test_layers_and_initial_weights() -> None:
 
 
 def test_training_against_adam_by_hand() -> None:
-    """Sum of squares, coupled weight decay, and a rate that is a tenth from the 31st epoch on."""
+    """The loss is a sum of squares, weight decay is coupled, and the rate falls to a tenth at the 31st epoch."""
     x = torch.randn(6, 5, generator=torch.Generator().manual_seed(1))
     times = torch.arange(6) / 6
     settings = Regression(E=2, epochs=32, lr=0.05, weight_decay=0.3, batch=4)
@@ -72,7 +72,7 @@ def test_training_against_adam_by_hand() -> None:
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
 
 
-def test_it_learns_when_a_frame_is_and_new_videos_follow(write_stores: Callable[..., list[FeatureStore]]) -> None:
+def test_it_learns_the_time_of_a_frame_also_for_new_videos(write_stores: Callable[..., list[FeatureStore]]) -> None:
     stores = write_stores({name: drifting(60, seed) for seed, name in enumerate("abcd")})
     settings = Regression(E=5, epochs=60, lr=0.01, batch=32, standardise=True)
     embed = settings(stores[:3], 0)
@@ -131,7 +131,7 @@ def test_only_the_drawn_videos_train(write_stores: Callable[..., list[FeatureSto
         Regression(data=DrawnVideosSettings(n_train=5))(stores, 0)
 
 
-def test_a_diverging_training_is_one_line() -> None:
+def test_a_diverging_training_ends_in_one_line() -> None:
     x = torch.full((4, 2), float("inf"))
     with pytest.raises(RgwotError, match=r"set a smaller regression\.lr"):
         train_regressor(x, torch.zeros(4), SMALL, 0)

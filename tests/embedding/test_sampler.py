@@ -33,7 +33,7 @@ def test_frames_are_sorted_in_range_and_distinct_where_possible(length: int, n: 
 def test_every_frame_is_equally_likely() -> None:
     rng = np.random.default_rng(0)
     counts = np.bincount(np.concatenate([draw_frames(10, 4, rng) for _ in range(5000)]), minlength=10)
-    # 5000 draws of 4 of 10: mean 2000, standard deviation sqrt(5000 * 0.4 * 0.6) = 35.
+    # In 5000 draws of 4 of 10, a count has mean 2000 and standard deviation sqrt(5000 * 0.4 * 0.6) = 35.
     assert np.abs(counts - 2000).max() < 4.5 * 35
 
 

@@ -60,7 +60,7 @@ def test_model_and_history(task: Path, settings: Make, tmp_path: Path) -> None:
     assert model["videos"] == ["v0", "v1", "v2"]
     assert model["settings"]["cidm"]["beta"] == 0.5
     assert model["settings"]["cidm"]["lambda"] == 2.0
-    assert model["architecture"]["input_norm"] is True  # auto, and the weights of the features are random
+    assert model["architecture"]["input_norm"] is True  # "auto" is True for features with random weights
     assert model["features"]["fps"] == 2.0
     Encoder(**model["architecture"]).load_state_dict(model["encoder"])
     assert model["encoder"]["input_mean"].mean() == pytest.approx(5, abs=0.2)
@@ -80,13 +80,13 @@ def test_input_norm_follows_the_weights(make_task: Callable[..., Path], settings
 
 @pytest.mark.parametrize("beta", [0.0, 0.5])
 def test_only_a_total_with_the_contrast_is_divided_by_the_frames(beta: float) -> None:
-    """Two orthogonal frames twice, by hand: at the published radius the public solver takes one pass."""
+    """Both videos have the same two orthogonal frames; at the published radius the public solver takes one pass."""
     frames = torch.eye(2, dtype=torch.float64)[None]
     times, length = torch.tensor([[0.0, 100.0]], dtype=torch.float64), torch.tensor([1000.0], dtype=torch.float64)
     batch = PairBatch(frames, frames, times, length, times, length, torch.tensor([0]))
     recipe = recipe_of(TrainedEncoder.of(nested({**FAMILIES["rgwot-parity"].sets, "cidm.beta": beta})))
     loss, align, contrast = objective(batch, recipe.align, recipe.cidm)
-    # Virtual frame first; the others 0 or 1 apart, and half a video apart beside the diagonal.
+    # The virtual frame comes first. The others are 0 or 1 apart; off the diagonal, they are also half a video apart.
     cost = np.array([[0.5, 0.5, 0.5], [0.5, 0, 1 + 0.35 / 2], [0.5, 1 + 0.35 / 2, 0]])
     kernel = np.exp(-0.7 * cost / 0.07)
     row = (1 / 3) / kernel.sum(1)
@@ -94,7 +94,7 @@ def test_only_a_total_with_the_contrast_is_divided_by_the_frames(beta: float) ->
     P = np.exp(10 * np.eye(2))
     by_hand = -(plan[1:, 1:] * np.log(P / P.sum(1) + 1e-11)).sum() / 2
     assert align.item() == pytest.approx(by_hand, rel=1e-9)
-    # 100 native frames are near, both ways and in both videos, at squared distance 2.
+    # Frames that are 100 native frames apart are near; their squared distance of 2 counts twice in each video.
     assert contrast.item() == pytest.approx(8)
     assert loss.item() == pytest.approx((by_hand + 0.5 * 8) / 2 if beta else by_hand, rel=1e-9)
 
@@ -102,7 +102,7 @@ def test_only_a_total_with_the_contrast_is_divided_by_the_frames(beta: float) ->
 def contrast_of(
     changes: dict[str, typing.Any], frames: Tensor, times: Tensor, length: float
 ) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor]:
-    """Terms of a pair of the same video twice, and the gradient of the total with respect to the first."""
+    """Return the terms for a video and its copy with reversed channels, and the gradient of the total in the video."""
     x, lengths = frames[None].clone().requires_grad_(), torch.tensor([length], dtype=torch.float64)
     batch = PairBatch(x, frames[None].flip(2), times[None], lengths, times[None], lengths, torch.tensor([0]))
     recipe = recipe_of(TrainedEncoder.of(nested(changes)))
@@ -114,7 +114,7 @@ def contrast_of(
 
 @pytest.mark.parametrize("n", [8, 32])
 def test_beta_has_the_scale_of_the_public_code(n: int) -> None:
-    """With its solver and window, rgwot at beta = 1 has the gradient of rgwot-parity times N."""
+    """With the public solver and window, rgwot at beta = 1 has the gradient of rgwot-parity times N."""
     generator = torch.Generator().manual_seed(n)
     frames = torch.nn.functional.normalize(torch.randn(n, 6, dtype=torch.float64, generator=generator), dim=1)
     times = 2000 * torch.rand(n, dtype=torch.float64, generator=generator).sort()[0]
@@ -140,7 +140,7 @@ def test_the_contrast_to_the_letter(unit: str, expected: float) -> None:
 
 
 def test_units_of_the_window_of_the_contrast(make_task: Callable[..., Path], settings: Make, tmp_path: Path) -> None:
-    """Two videos of 26 samples, 13 s: 0.2 of that are 2.6 s. One twice as long has a window twice as long."""
+    """Videos of 26 samples last 13 s, of which 0.2 is 2.6 s; a video twice as long has a window twice as long."""
     same, other = make_task((26, 26)), make_task((26, 52))
     actual = {}
     for index, unit, sigma in [
@@ -228,7 +228,7 @@ def test_training_from_disk_has_the_bits_of_training_from_memory(
     assert_same_model(tmp_path / "memory", tmp_path / "disk")
 
 
-def test_a_store_damaged_while_training_reads_it_is_told_in_one_line(
+def test_a_store_damaged_while_training_reads_it_is_refused_in_one_line(
     make_task: Callable[..., Path], settings: Make, tmp_path: Path
 ) -> None:
     index = make_task((20, 26))
@@ -276,7 +276,7 @@ def test_a_run_that_diverges_stops_and_says_where(task: Path, settings: Make, tm
     assert not (tmp_path / "out").exists()
 
 
-def test_a_loss_that_is_no_number_names_the_terms(
+def test_a_loss_that_is_not_a_number_names_the_terms(
     task: Path, settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     contrast = loop.cidm_loss
@@ -287,7 +287,7 @@ def test_a_loss_that_is_no_number_names_the_terms(
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_missing_gpu_is_told(task: Path, settings: Make, tmp_path: Path) -> None:
+def test_a_missing_gpu_is_reported(task: Path, settings: Make, tmp_path: Path) -> None:
     with pytest.raises(RgwotError, match="no usable GPU"):
         train(task, task.parent, tmp_path / "out", settings(), 0, device="cuda")
 
@@ -299,7 +299,7 @@ def test_without_alignment_only_the_contrast_is_left(task: Path, settings: Make,
     np.testing.assert_allclose(loss, cidm / 32)
 
 
-def test_inactive_prior_is_said_once_with_the_radius_that_acts(
+def test_inactive_prior_is_reported_once_with_the_radius_that_acts(
     task: Path, settings: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, logger="rgwot"):
@@ -309,7 +309,7 @@ def test_inactive_prior_is_said_once_with_the_radius_that_acts(
     assert f"from r = {1 / 7:.4g}" in said[0]
 
 
-def test_more_threads_than_cores_are_said(
+def test_more_threads_than_cores_are_reported(
     task: Path, settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 5}, raising=False)
@@ -365,6 +365,6 @@ def plain(task: Path, settings: Make, tmp_path_factory: pytest.TempPathFactory) 
 def test_every_key_of_the_training_changes_it(
     task: Path, settings: Make, tmp_path: Path, plain: np.ndarray, change: dict[str, typing.Any]
 ) -> None:
-    """Keys of ``ot`` and ``loss`` are read by the alignments (test_other_alignments.py)."""
+    """Keys of ``ot`` and ``loss`` are tested with the alignments (test_other_alignments.py)."""
     train(task, task.parent, tmp_path / "out", settings(**{**BASE, **change}), 0, device="cpu")
     assert not np.array_equal(plain, losses(tmp_path / "out"))

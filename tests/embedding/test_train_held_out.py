@@ -21,7 +21,7 @@ LENGTHS = (20, 26, 31, 24, 0)
 
 @pytest.fixture
 def task(make_task: Callable[..., Path]) -> Path:
-    """Four videos, and v4 without a frame."""
+    """Return the index of four videos with frames, v0 to v3, and v4 without a frame."""
     return make_task(LENGTHS)
 
 
@@ -65,7 +65,7 @@ def test_too_few_videos_to_train_on(task: Path, settings: Make, tmp_path: Path) 
     assert not (tmp_path / "m").exists()
 
 
-def test_embeddings_tell_which_part_a_video_is_in(task: Path, settings: Make, tmp_path: Path) -> None:
+def test_embeddings_record_which_part_a_video_is_in(task: Path, settings: Make, tmp_path: Path) -> None:
     chosen = settings(data__split="holdout", train__iterations=1)
     train(task, task.parent, tmp_path / "m", chosen, 0, device="cpu", held_out=["v4", "v2"])
     model = tmp_path / "m" / "model.pt"

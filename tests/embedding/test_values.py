@@ -34,13 +34,13 @@ def warnings_about(changed: Array | None, times: Array | None = None) -> list[st
     return [f"{name}: {line}" for name, of_name in lines.items() for line in of_name]
 
 
-def test_signals_are_not_told() -> None:
+def test_signals_are_not_reported() -> None:
     assert warnings_about(None) == []
     clicks = signal(0)
     clicks[40, 0] = 8
     assert warnings_about(clicks) == []
     rng = np.random.default_rng(0)
-    # Heavy tails, tools that are used or not, a step that lasts, and a feature that grows with jumps.
+    # The first row is not refused for heavy tails, tools that are used or not, or rounded signals.
     for x in (rng.standard_cauchy((300, 3)), (rng.random((120, 3)) < 0.1) * 1.0, signal(0).round(1)):
         check_first_row("r0", x)
     assert warnings_about((rng.random((120, 3)) < 0.3) * 1.0) == []
@@ -52,7 +52,7 @@ def test_signals_are_not_told() -> None:
 )
 @pytest.mark.parametrize("second", [[], [[32.0, 32.0, 32.0]]])
 def test_header_rows_are_refused(head: list[float], second: list[list[float]]) -> None:
-    # Empatica's own numbers are up to 128.
+    # Values of Empatica's accelerometers are up to 128.
     data = 1 + 0.2 * np.random.default_rng(0).random((60, 3))
     rows = np.concatenate([[head], second, data]) if second else np.concatenate([[head], data])
     if second:
@@ -65,7 +65,7 @@ def test_header_rows_are_refused(head: list[float], second: list[list[float]]) -
 
 @pytest.mark.parametrize("code", [-9999.0, 99999.0, 1e15])
 @pytest.mark.parametrize("count", [1, 10])
-def test_codes_and_spikes_are_told(code: float, count: int) -> None:
+def test_codes_and_spikes_are_reported(code: float, count: int) -> None:
     x = signal(0)
     x[50 : 50 + count] = code
     (line,) = warnings_about(x)
@@ -75,19 +75,19 @@ def test_codes_and_spikes_are_told(code: float, count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [30, 60, 100])
-def test_codes_in_much_of_a_recording_are_told(count: int) -> None:
+def test_codes_in_much_of_a_recording_are_reported(count: int) -> None:
     rng = np.random.default_rng(0)
     x = signal(0)
     x[rng.choice(120, count, replace=False)] = -9999
     (line,) = warnings_about(x)
     assert line.startswith(f"r0: {count} of 120 samples lie far from all others, such as -9999 in sample")
-    # A tool that takes 5 A while it runs.
+    # A tool that draws 5 A while it runs is not reported.
     x = signal(0)
     x[:, 1] = np.where(rng.random(120) < count / 120, 0, 5 + 0.1 * rng.normal(size=120))
     assert warnings_about(x) == []
 
 
-def test_clocks_are_told_by_value() -> None:
+def test_clocks_are_recognised_by_value() -> None:
     def clocked(*columns: Array) -> list[str]:
         every = {f"r{n}": values_of(np.column_stack([signal(n), column])) for n, column in enumerate(columns)}
         return unusual(every, {}, ["x", "y", "z", "host"]).get("", [])
@@ -98,13 +98,13 @@ def test_clocks_are_told_by_value() -> None:
     for columns in ((rows, rows), (epoch, epoch + 99), (jitter, 3 * jitter)):
         (line,) = clocked(*columns)
         assert line.startswith("channel 'host' rises or falls in nearly equal steps in every recording, like a clock")
-    # A count down, whole seconds, seconds of a minute, uneven time stamps, and a clock that was set.
+    # Also clocks: a countdown, whole seconds, seconds of a minute, uneven time stamps, and a clock that was set.
     uneven = np.cumsum(rng.uniform(0.02, 0.2, (2, 120)), axis=1)
     for columns in ((-rows, 5 - rows), (rows // 3, rows // 4), (rows % 60, (rows + 20) % 60), (*uneven,), (
         rows + 100 * (rows > 60), rows,
     )):  # fmt: skip
         assert len(clocked(*columns)) == 1
-    # A ramp of one recording, a count that pauses, growth that slows down, and motion to and fro.
+    # Not clocks: a ramp in one recording, a count that pauses, growth that slows down, and motion to and fro.
     assert clocked(rows, signal(9)[:, 0]) == []
     pieces = np.cumsum(rng.random((2, 120)) < 0.3, axis=1) * 1.0
     assert clocked(*pieces) == []
@@ -113,14 +113,14 @@ def test_clocks_are_told_by_value() -> None:
 
 
 @pytest.mark.parametrize(("first", "last"), [(0, 119), (60, 119), (50, 119), (0, 40)])
-def test_dead_stretches_are_told(first: int, last: int) -> None:
+def test_dead_stretches_are_reported(first: int, last: int) -> None:
     x = signal(0)
     x[first : last + 1] = x[first]
     (line,) = warnings_about(x)
     assert line.startswith(f"r0: samples {first} to {last} of 120 are equal; was the sensor off")
 
 
-def test_short_and_noisy_stretches_and_single_channels_are_told() -> None:
+def test_short_and_noisy_stretches_and_single_channels_are_reported() -> None:
     rng = np.random.default_rng(0)
     x = signal(0)
     x[60:78] = x[60]
@@ -131,23 +131,23 @@ def test_short_and_noisy_stretches_and_single_channels_are_told() -> None:
     x[60:, 0] = 0.5
     (line,) = warnings_about(x)
     assert line.startswith("r0: channel 0 does not change from sample 60 to 119 of 120")
-    # Off in the same part of every recording, or always.
+    # All recordings are reported if sensors are off in the same part of each, or always.
     every = {f"r{seed}": signal(seed) for seed in range(3)}
     for one in every.values():
         one[60:] = 0
     assert len(unusual({name: values_of(one) for name, one in every.items()}, {})) == 3
     assert len(unusual({name: values_of(np.full((120, 2), 7.0)) for name in every}, {})) == 3
-    # Features of one of three states, which last.
+    # Features that show one of three lasting states are not reported.
     states = {name: np.eye(3)[rng.integers(0, 3, 12)].repeat(10, axis=0) for name in every}
     assert unusual({name: values_of(one) for name, one in states.items()}, {}) == {}
 
 
-def test_lost_samples_are_told() -> None:
+def test_lost_samples_are_reported() -> None:
     x = signal(0)[:, :2]
     x[3::7] = 0
     assert values_of(x).far == (
-        "17 of 120 samples are 0 in every channel, such as sample 3, and no other has a 0; were they lost? leave these "
-        "samples out, or interpolate them"
+        "17 of 120 samples are 0 in every channel, such as sample 3, and no other sample has a 0; were they lost? "
+        "leave these samples out, or interpolate them"
     )
     # A resting sensor has other zeros, too; a long stretch is reported as such; a few samples may be chance.
     rest = x.copy()
@@ -159,24 +159,24 @@ def test_lost_samples_are_told() -> None:
     assert [values_of(one).far for one in (rest, stretch, chance)] == [""] * 3
 
 
-def test_channels_of_labels_are_told() -> None:
+def test_channels_of_labels_are_reported() -> None:
     every = {f"r{seed}": np.column_stack([signal(seed), np.repeat([3, 1, 2, 4], 30)]) for seed in range(4)}
     lines = unusual({name: values_of(one) for name, one in every.items()}, {}, ["x", "y", "z", "gt"])
     assert [line[:52] for line in lines.pop("")] == ["channel 'gt' has a few whole numbers in long runs in"]
     assert lines == {}
-    # A channel for each label.
+    # A channel for each label is reported, too.
     for seed, one in enumerate(every.values()):
         one[:, 3] = signal(seed)[:, 0] + 1
     flags = {name: np.column_stack([one, np.eye(4)[np.repeat([3, 1, 2, 0], 30)]]) for name, one in every.items()}
     lines = unusual({name: values_of(one) for name, one in flags.items()}, {})
     assert [line[:40] for line in lines.pop("")] == [f"channel {n} has a few whole numbers in lon" for n in range(4, 8)]
     assert lines == {}
-    # Two tools, each used or not.
+    # Two tools, each used or not, are not reported.
     tools = {
         name: np.column_stack([one, np.repeat([[1, 0], [0, 1], [1, 1]], 40, axis=0)]) for name, one in every.items()
     }
     assert unusual({name: values_of(one) for name, one in tools.items()}, {}) == {}
-    # Two states, numbers that change often, and counts alone.
+    # Two states and numbers that change often are not reported; a count alone is not a code.
     for last in (np.repeat([0, 1], 60), np.arange(120) // 4 % 7):
         for one in every.values():
             one[:, 3] = last
@@ -184,14 +184,14 @@ def test_channels_of_labels_are_told() -> None:
     assert not values_of(np.repeat(np.arange(12), 10)[:, None].astype(float)).codes
 
 
-def test_parts_of_one_recording_are_told() -> None:
+def test_parts_of_one_recording_are_reported() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 600, 6))
 
     def warnings_about(**recordings: NDArray[Any]) -> list[str]:
         return list(unusual({name: values_of(one) for name, one in recordings.items()}, {}))
 
-    # The recording without a row at either end, half of it, and most of it among other samples.
+    # The parts are the recording without its first or last row, half of it, and most of it among other samples.
     for part in (x[:-1], x[1:], x[300:], np.concatenate([y[:20], x[40:], y[20:30]])):
         assert warnings_about(a=x, b=y, c=part) == ["c"]
     # Half of it is another recording; samples that occur everywhere in any order are no evidence of a copy.
@@ -202,7 +202,7 @@ def test_parts_of_one_recording_are_told() -> None:
     assert warnings_about(a=x, b=x) == []
 
 
-def test_pauses_in_times_are_told() -> None:
+def test_pauses_in_times_are_reported() -> None:
     times = np.arange(120) / 4
     assert warnings_about(None, times) == []
     assert warnings_about(None, np.where(np.arange(120) >= 60, times + 1, times)) == []
@@ -210,7 +210,7 @@ def test_pauses_in_times_are_told() -> None:
     assert line.startswith("r0: times: no feature from 14.75 to 615 s; this pause counts")
 
 
-def test_discover_tells_them() -> None:
+def test_discover_reports_them() -> None:
     videos: dict[str, Any] = {f"r{seed}": signal(seed).astype(np.float32) for seed in range(5)}
     assert not [line for line in rgwot.discover(videos, K=3).warnings if "samples" in line and "equal" in line]
     videos["r4"] = np.ones((120, 3), np.float32)
@@ -221,7 +221,7 @@ def test_discover_tells_them() -> None:
         rgwot.discover(videos, K=3)
 
 
-def test_doctor_tells_them_by_file(tmp_path: Path) -> None:
+def test_doctor_reports_them_by_file(tmp_path: Path) -> None:
     tea = tmp_path / "tea"
     tea.mkdir()
     for seed in range(5):
@@ -241,7 +241,7 @@ def test_doctor_tells_them_by_file(tmp_path: Path) -> None:
     assert "channel 'host_clock' rises or falls" in found[0][2]
 
 
-def test_hdf5_that_was_not_written_is_told(tmp_path: Path) -> None:
+def test_hdf5_that_was_not_written_is_reported(tmp_path: Path) -> None:
     tea = tmp_path / "tea"
     tea.mkdir()
     for seed in range(3):
@@ -253,7 +253,7 @@ def test_hdf5_that_was_not_written_is_told(tmp_path: Path) -> None:
     assert [(finding.file, finding.message[:40]) for finding in report.findings if finding.rule == "features"] == [
         ("tea/r0.h5", "58 % was never written and is read as 0;")
     ]
-    # Named once.
+    # The file is reported only once.
     assert not [finding for finding in report.findings if finding.rule == "values"]
     with h5py.File(tea / "r0.h5", "w") as file:
         file.create_dataset("features", (10**9, 1000), "f4", chunks=(1000, 1000))

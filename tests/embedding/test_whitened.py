@@ -21,16 +21,16 @@ def samples(T: int, C: int, seed: int = 0) -> np.ndarray:
     return np.asarray(rng.normal(size=(T, C)) * rng.uniform(0.5, 4, size=C) + rng.normal(size=C))
 
 
-def test_channels_are_standardised_and_constant_ones_are_nothing() -> None:
+def test_channels_are_standardised_and_constant_ones_are_zero() -> None:
     x = samples(200, 4).astype(np.float16).astype(np.float64)
-    # Constants that float16 rounds to one of two neighbours, and channels that are tiny beside the rest.
+    # Add constants, values that flicker between neighbours in float16, and a channel that is tiny beside the rest.
     flicker = np.where(np.arange(200) % 3 == 0, 1.0, 1.0 + 2.0**-10)
     noise = 1e-7 * np.random.default_rng(1).normal(size=200)
     actual = standardise(np.column_stack([x, np.full(200, 0.3), np.zeros(200), flicker, 300 * flicker, noise]))
     np.testing.assert_allclose(actual[:, :4].mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(actual[:, :4].std(axis=0), 1)
     np.testing.assert_array_equal(actual[:, 4:], 0)
-    # A whole video of small numbers is as good as one of large ones, and a small channel beside large ones too.
+    # A video of small numbers is as good as one of large numbers, and so is a smaller channel beside larger ones.
     np.testing.assert_allclose(standardise(1e-6 * x), standardise(x), atol=1e-9)
     small = standardise(np.column_stack([x, 1e-3 * x[:, 0]]))
     np.testing.assert_allclose(small[:, 4], small[:, 0], atol=1e-9)
@@ -58,13 +58,13 @@ def test_variability_is_the_deviation_around_a_sample() -> None:
     padded = np.concatenate([z[:1], z[:1], z, z[-1:], z[-1:]])
     of_five = np.stack([padded[i : i + 5].std(axis=0) for i in range(60)])
     np.testing.assert_allclose(variability(z, 5 / 60), np.log(of_five + 0.02))
-    # Of a single sample there is no deviation: three at least.
+    # A single sample has no deviation, so a window has at least three samples.
     of_three = np.stack([padded[i + 1 : i + 4].std(axis=0) for i in range(60)])
     np.testing.assert_allclose(variability(z, 0.0), np.log(of_three + 0.02))
 
 
-def test_movement_tells_apart_what_values_do_not() -> None:
-    """Shaking and resting at the same positions: values do not tell them apart, speed and variability do."""
+def test_movement_separates_what_values_do_not() -> None:
+    """Shaking and resting at the same positions differ in speed and variability, but not in their values."""
     generator = np.random.default_rng(0)
     shaking = np.repeat(np.tile([True, False], 5), 60)
     x = np.where(shaking[:, None], generator.normal(size=(600, 6)), 0.0) + generator.normal(size=(600, 6)) * 0.05
@@ -87,7 +87,7 @@ def test_what_is_fitted_is_white(shape: tuple[int, int]) -> None:
     assert white.shape == (len(x), 5)
     np.testing.assert_allclose(white.mean(axis=0), 0, atol=1e-10)
     np.testing.assert_allclose(white.T @ white / len(x), np.eye(5), atol=1e-10)
-    # The components of largest variance, computed from the singular values of the samples.
+    # They are the components of largest variance, computed here from the singular values of the samples.
     _, singular, rows = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
     deviations = 1 / np.linalg.norm(whitening.basis, axis=0)
     np.testing.assert_allclose(deviations, singular[:5] / np.sqrt(len(x)))
@@ -144,7 +144,7 @@ def test_cells_are_means_of_pieces_of_the_map(tmp_path: Path) -> None:
 
 
 def videos() -> dict[str, np.ndarray]:
-    """Two alternating places in few channels, and per video a large offset and scale of its own."""
+    """Return videos that alternate between two places, each with a large offset and a scale of its own."""
     found = {}
     for seed, name in enumerate("abcd"):
         rng = np.random.default_rng(seed)
@@ -162,7 +162,7 @@ def test_what_sets_videos_apart_does_not_remain(write_stores: Callable[..., list
     x = np.concatenate(actual)
     assert x.shape == (240, 4)
     np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, rtol=1e-5)
-    # The same moment of two videos is nearer than another one of the same video.
+    # Samples at the same place are nearer, also across videos, than samples at different places.
     place = np.concatenate([np.sign(v[:, 0] - v[:, 0].mean()) for v in videos().values()])
     cosines, same = x @ x.T, place[:, None] == place
     assert cosines[same].mean() > cosines[~same].mean() + 0.4

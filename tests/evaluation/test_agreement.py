@@ -32,7 +32,7 @@ def test_split_and_merged() -> None:
     # Matched are 1 with 4 (6 frames) and 2 or 3 with 6 (10 frames): 16 of 30, in both directions.
     assert agreed.same == agreed.swapped().same == pytest.approx(16 / 30)
     assert (agreement([two], [one]).split, agreement([two], [one]).merged) == ({6: [2, 3]}, {1: [4, 5]})
-    # A part that lies mostly elsewhere is no part, nor is one that is hardly there.
+    # A cluster that is mostly elsewhere does not count as a part, nor does one that hardly occurs here.
     assert agreement([np.repeat([1, 2], [10, 20])], [np.repeat([4, 5, 5], [9, 1, 20])]).split == {}
 
 
@@ -76,37 +76,37 @@ def test_a_result_and_coders(tmp_path: Path) -> None:
     coders = [tmp_path / name for name in ("one.csv", "two.csv")]
     coders[0].write_text("video,start_s,end_s,label\nv 1,0,4,cut\nv 1,6,9,stir\n")
     coders[1].write_text("video,start_s,end_s,label\nv 1,0,4,stir\nv 1,6,9,cut\n")
-    # Of ten seconds, the coder calls 4 to 6 and the last one background, as everything in no segment.
+    # Of ten seconds, those from 4 to 6 and the last one are in no segment of the coder, so they are background.
     for files in ((folder, coders[0]), (coders[0], folder)):
         lines = compare_results(*files)
         assert lines[0] == f"A: {folder}"
         assert lines[2] == "1 videos, 10 s; only in one: w"
-        assert "kappa 0.85" in lines[4]  # of 0.9 and (4 * 4 + 2 * 3 + 4 * 3) / 100
+        assert "kappa 0.85" in lines[4]  # 0.9 agree, (4 * 4 + 2 * 3 + 4 * 3) / 100 by chance
         assert "F1 of segments 80.0" in lines[4]
         assert "  key step 2 of A, 4 s: in B 100 % cut (matched to cut, kappa 1.00, segments 100.0)" in lines
-    # Annotations lie beside the videos.
+    # Annotations may be beside the videos.
     beside = tmp_path / "videos"
     beside.mkdir()
     (beside / "v 1.csv").write_text("start_s,end_s,label\n0,4,cut\n6,9,stir\n")
     for name in ("v 1.mp4", "w.MKV", "videos.csv"):
         (beside / name).write_text("video,group\n")
     assert compare_results(folder, beside)[2:] == compare_results(folder, coders[0])[2:]
-    # A table of ours has the id of the video.
+    # Tables of rgwot have the id of the video.
     ours = tmp_path / "ours.csv"
     ours.write_text(coders[0].read_text().replace("v 1", "v%201"))
     assert compare_results(folder, ours)[2:] == compare_results(folder, coders[0])[2:]
-    # An export as a table is called like the segments of a result.
+    # A table made by `rgwot export` has the same file name as the segments of a result.
     (tmp_path / "exported").mkdir()
     (tmp_path / "exported/segments.csv").write_text(ours.read_text())
     assert compare_results(folder, tmp_path / "exported")[2:] == compare_results(folder, ours)[2:]
     assert compare_results(tmp_path / "exported", ours)[2:] == compare_results(ours, ours)[2:]
     assert "kappa 1.00" in compare_results(ours, coders[0])[4]
-    # Key steps found in each video by itself are another answer.
+    # Key steps found in each video by itself (scope video) are not compared.
     scoped = tmp_path / "scoped.csv"
     scoped.write_text((folder / "segments.csv").read_text() + "v%201,video,0,10,1\n")
     assert "kappa 1.00" in compare_results(folder, scoped)[4]
     swapped = compare_results(*coders)
-    # By their names, they agree on background alone: 0.2 of 0.9 seconds.
+    # Compared by name, the coders agree only on background, in 2 of 9 seconds.
     assert "of all time" in swapped[3]
     assert "  cut of A, 4 s: in B 100 % stir (kappa" in "\n".join(swapped)
     assert float(swapped[4].split()[2].strip(",")) < 0

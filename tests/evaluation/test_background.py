@@ -11,7 +11,7 @@ import pytest
 from rgwot.evaluation.protocols import PROTOCOLS, background_detection, detection, match_fixed, score, score_fixed
 
 MACRO, STRICT = PROTOCOLS["macro_task"], PROTOCOLS["strict_task"]
-# Two videos; of 6 frames of background key step 0 finds 4, and it takes one frame of step 2 for background.
+# In two videos, key step 0 finds 4 of the 6 frames of background, and takes one frame of step 2 for background.
 TRUTHS = [[0, 0, 0, 0, 1, 1], [2, 2, 2, 2, 0, 0]]
 PREDICTIONS = [[0, 0, 0, 5, 5, 5], [7, 7, 7, 0, 0, 5]]
 
@@ -22,7 +22,7 @@ def test_detection_pools_the_videos():
     assert detection.f1 == pytest.approx(
         2 * detection.precision * detection.recall / (detection.precision + detection.recall)
     )
-    # Where 0 is no background, nothing is found.
+    # If key step 0 is not background, no background is found.
     precision, *rest = background_detection(TRUTHS, PREDICTIONS, says_background=False)
     assert math.isnan(precision)
     assert rest == [0, 0]
@@ -36,7 +36,8 @@ def test_detection_without_true_background():
 
 
 def test_fixed_scores_by_hand():
-    # Background: 4 of 5 called so, of 6. Step 1 with cluster 5: 2 of 4, of 2. Step 2 with cluster 7: 3 of 3, of 4.
+    # Of the predicted and of the true frames are right: 4 of 5 and 4 of 6 of background, 2 of 4 and 2 of 2 of step 1
+    # (cluster 5), 3 of 3 and 3 of 4 of step 2 (cluster 7).
     macro = score_fixed(MACRO, TRUTHS, PREDICTIONS, n_key_steps=2, n_clusters=2, says_background=True)
     assert macro.precision == pytest.approx((4 / 5 + 2 / 4 + 3 / 3) / 3)
     assert macro.recall == pytest.approx((4 / 6 + 2 / 2 + 3 / 4) / 3)
@@ -45,14 +46,14 @@ def test_fixed_scores_by_hand():
     assert strict.f1 == pytest.approx(9 / 12)
 
 
-def test_where_zero_is_no_background_it_is_matched_with_a_step():
-    # No cluster may stand for background: its class counts 0 in the mean, its frames are wrong.
+def test_if_zero_is_not_background_it_is_matched_with_a_step():
+    # No cluster may be matched with background, so its class counts 0 in the mean, and its frames are wrong.
     truth, prediction = [[0, 0, 0, 1, 2, 2]], [[0, 0, 0, 0, 3, 3]]
     macro = score_fixed(MACRO, truth, prediction, n_key_steps=2, n_clusters=2, says_background=False)
     assert macro.recall == pytest.approx((0 + 1 + 1) / 3)
     assert macro.precision == pytest.approx((0 + 1 / 4 + 1) / 3)
     assert score_fixed(STRICT, truth, prediction, n_key_steps=2, n_clusters=2, says_background=False).f1 == 0.5
-    # The score with a free matching of the same answer, for comparison.
+    # With a free matching, the same answer scores higher.
     assert score(STRICT, truth, prediction, 2, 2).f1 == pytest.approx(5 / 6)
 
 

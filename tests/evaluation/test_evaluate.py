@@ -30,7 +30,7 @@ def segments_of(video, scope, labels, times):
 
 
 class Files:
-    """A task: two scored videos (0003: 6 s at 30 fps, b: 4 s at 30000/1001), one bare, one broken."""
+    """A task with scored videos 0003 (6 s at 30 fps) and b (4 s at 30000/1001 fps), one unscored and one unreadable."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -108,7 +108,7 @@ def test_hieros_rows_are_added_only_where_asked_for_and_change_no_others(files):
 
 
 def test_key_step_0_is_background_only_where_the_decoder_says_so(files):
-    files.segments["key_step"] -= 1  # what was cluster 1, background as it happens, is key step 0
+    files.segments["key_step"] -= 1  # cluster 1, which happens to be background, becomes key step 0
     for said, found in ((True, 1.0), (False, 0.0)):
         files.diagnostics = {"K": 2 + (not said), "degenerate": False, "background": said}
         table = files.run()
@@ -136,7 +136,7 @@ def test_a_perfect_answer_scores_one_by_the_exact_rule(files):
         assert value(table, "degenerate", protocol) == 0
     for protocol in ("macro_task", "strict_task"):
         assert value(table, "order_distance", protocol) == 0.0
-    # The answer is exact, so the rule with both ends and 29 instead of 29.97 frames must disagree.
+    # The answer is exact, so the rule with both ends and 29 instead of 29.97 frames per second must disagree.
     assert 0.9 < value(table, "f1", "strict_task", rule="cnc") < 1.0
 
 
@@ -196,7 +196,7 @@ def test_a_video_lost_before_decoding_counts_as_skipped(files, caplog):
     table = files.run()
     assert (value(table, "n_videos"), value(table, "n_skipped"), value(table, "n_unscored")) == (1, 2, 1)
     assert "2 of 4 videos skipped: b, broken" in caplog.text
-    # One without annotations counts as unscored.
+    # A video without annotations counts as unscored.
     files.annotations = files.annotations[files.annotations.video != "b"]
     assert value(files.run(), "n_unscored") == 2
 
@@ -276,15 +276,15 @@ def test_scores_of_task_graphs_stand_behind_all_others(files):
 
 
 def test_a_task_graph_is_scored_after_matching_and_background_leaves_it(files):
-    """Clusters 2, 3 and 1 are steps 1 and 2 and background; the two videos do the steps in both orders."""
+    """Clusters 2, 3 and 1 are steps 1 and 2 and background; one video does step 1 first, the other step 2."""
     files.diagnostics = {"K": 3}
     table = files.run(more=graphs(files))
-    # S-1, S-2, 1-E, 2-E in both: nothing is before anything in both videos.
+    # Both graphs have the edges S-1, S-2, 1-E and 2-E, because the order of the steps is free.
     assert value(table, "edge_f1", "graph") == 1
-    # One of two videos has the order for all.
+    # One of the two videos has the order that the procedure gives for all.
     assert value(table, "consensus_distance", "graph") == 0.5
     assert np.isnan(value(table, "order_f1", "graph"))
-    # Without background no cluster stands for it: cluster 1 has no partner and leaves, too.
+    # Without background, cluster 1 has no partner, and is left out, too.
     assert value(table, "edge_f1", "graph", "without") == 1
 
 
@@ -293,15 +293,15 @@ def test_a_true_graph_takes_the_place_of_the_learned_one(files):
     graph = files.folder / "graph.csv"
     graph.write_text("key_step,needs\n1,START\n2,1\nEND,2\n")
     table = files.run(more=graphs(files, graph=read_task_graph(graph)))
-    # True: S-1, 1-2, 2-E. Found: S-1, S-2, 1-E, 2-E.
+    # True edges are S-1, 1-2 and 2-E; found are S-1, S-2, 1-E and 2-E.
     assert value(table, "edge_precision", "graph") == pytest.approx(2 / 4)
     assert value(table, "edge_recall", "graph") == pytest.approx(2 / 3)
     # By this graph the second video did 2 too early and 1 too late, which nobody found.
     assert value(table, "order_f1", "graph") == 0
 
 
-def test_the_annotations_are_right_about_themselves(files):
-    """Written as the key steps of a decoder, through the same files."""
+def test_annotations_score_one_against_themselves(files):
+    """They are written like the key steps of a decoder, and read from the same files."""
     files.run()
     manifest, annotations = files.folder / "manifest.csv", files.folder / "annotations.csv"
     out = files.folder / "annotated"
@@ -326,7 +326,7 @@ def test_videos_that_taught_are_not_scored_and_the_others_by_name(files):
     assert set(table["protocol"]) == {"macro_task", "strict_task"}
     values = table[table["label_rule"] == "exact"].set_index(["protocol", "background", "metric"])["value"]
     assert (values["strict_task", "without", "n_videos"], values["strict_task", "without", "n_unscored"]) == (1, 1)
-    # Video b: annotated 2 for 2 s, background 1 s, 1 for 1 s; found 3 for 2 s, 1 for 1 s, 2 for 1 s.
+    # Video b is annotated as 2 for 2 s, background for 1 s and 1 for 1 s; found are 3 for 2 s, 1 for 1 s and 2 for 1 s.
     assert values["strict_task", "without", "f1"] == 0
     files.segments["key_step"] = files.segments["key_step"].map({3: 2, 1: 1, 2: 1})
     values = (
@@ -352,7 +352,7 @@ def test_marks_of_videos_that_are_not_scored_change_no_score(files):
     assert seen[0] == seen[1]
 
 
-def test_annotated_background_is_no_key_step(files):
+def test_annotated_background_is_not_a_key_step(files):
     scores = files.run()
     files.annotations = pd.concat(
         [

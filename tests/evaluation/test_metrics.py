@@ -44,7 +44,7 @@ def test_worked_examples(case, n_clusters, score, expected):
 
 
 def brute_force(overlap):
-    """Every matching of min(G, K) pairs, as sets of pairs."""
+    """Return every matching of min(G, K) pairs (class, cluster)."""
     G, K = overlap.shape
     if G <= K:
         return [tuple(zip(range(G), columns, strict=True)) for columns in permutations(range(K), G)]
@@ -69,7 +69,7 @@ def test_zero_overlap_pairs_fall_to_the_lowest_classes():
 
 
 def test_among_spare_clusters_the_largest_is_matched():
-    # Class 1 has no frame: whichever cluster it gets enters the precision of micro.
+    # Class 1 has no frame, but the cluster matched with it enters the precision of micro.
     overlap = np.array([[5, 1, 3], [0, 0, 0]])
     assert match(overlap).clusters.tolist() == [0, 2]
     assert micro(overlap, match(overlap)).precision == pytest.approx(5 / 8)

@@ -11,7 +11,7 @@ from rgwot.evaluation.protocols import kendall_distance, mean_positions, order_d
 
 
 def run(*labels, length=4):
-    """A video in which each label lasts `length` frames."""
+    """Return labels of a video in which each label lasts `length` frames."""
     return np.repeat(labels, length)
 
 
@@ -36,7 +36,7 @@ def test_uninformed_labels_lie_near_one_half():
 
 
 def test_by_hand():
-    # Matching: 7 -> 1, 8 -> 2; step 3 has no cluster, so (1, 3) and (2, 3) are unordered: 1/2 each.
+    # Clusters 7 and 8 match steps 1 and 2. Step 3 has no cluster, so (1, 3) and (2, 3) are unordered: 1/2 each.
     truth = [np.array([1, 1, 1, 2, 2, 2, 3])]
     prediction = [np.array([8, 7, 7, 8, 8, 7, 8])]
     # Means: cluster 7 at (1+2+5)/3 = 2.67, cluster 8 at (0+3+4+6)/4 = 3.25: order kept, so 0 + 1/2 + 1/2.
@@ -55,7 +55,7 @@ def test_videos_with_fewer_than_two_steps_are_left_out():
 
 
 def test_a_cluster_matched_to_background_gives_no_step():
-    # Cluster 9 sits on background; without background it is free for step 2, which it alone touches.
+    # Cluster 9 is matched with background; without background, it is free for step 2, on which it is the only cluster.
     truth = [np.array([0] * 10 + [1] * 4 + [2] * 2)]
     prediction = [np.array([9] * 10 + [5] * 4 + [9] * 2)]
     assert order_distance(truth, prediction, 2, 2, "with") == 0.5

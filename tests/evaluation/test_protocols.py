@@ -45,7 +45,7 @@ def test_pooled_scores_are_those_of_the_concatenation():
 def test_strict_is_accuracy_over_the_frames_that_count():
     for background, hits, total in (("with", 8, 12), ("without", 5, 7)):
         scores = score(PROTOCOLS["strict_task"], [TRUTH], [PREDICTION], 3, 7, background)
-        # Without background cluster 1 has class 1 (2 frames), cluster 2 class 3 (2), cluster 0 class 2 (1).
+        # Without background, cluster 1 matches class 1 (2 frames), cluster 2 class 3 (2), and cluster 0 class 2 (1).
         assert (scores.precision, scores.recall) == pytest.approx((hits / total, hits / total))
 
 
@@ -94,7 +94,7 @@ def test_relabelling_videos_changes_no_per_video_score():
 
 
 def test_hieros_protocol_is_a_direct_computation_from_its_description():
-    """Scores per video: background is a class, SciPy's matching of 1 - overlap / T, means over classes that occur."""
+    """Per video, background is a class, SciPy matches by 1 - overlap / T, and means are over classes that occur."""
     rng = np.random.default_rng(5)
     differs = 0
     for _ in range(100):
@@ -137,11 +137,11 @@ def test_mistakes_are_named(name, labels, background, message):
 
 
 @pytest.mark.parametrize("name", ["macro_task", "strict_task"])
-def test_background_that_does_not_occur_is_no_class(name: str) -> None:
+def test_background_that_does_not_occur_is_not_a_class(name: str) -> None:
     # Step 2 is not found. If the empty cluster were matched with background, step 2 would drop out of the mean.
     truths, predictions = [np.repeat([1, 2], [6, 2])], [np.full(8, 4)]
     found = [score(PROTOCOLS[name], truths, predictions, 2, 2, background) for background in ("with", "without")]
     assert found[0] == found[1]
-    # The protocols of the papers' own code, in which every video is a unit, are as they were.
+    # In the protocols of the papers' own code, in which every video is a unit, it still is a class.
     video = PROTOCOLS["macro_video"]
     assert score(video, truths, predictions, 2, 2, "with").f1 > score(video, truths, predictions, 2, 2, "without").f1

@@ -28,7 +28,7 @@ def frames(*steps: tuple[int, int]) -> np.ndarray:
 
 
 def levenshtein(first: list[int], second: list[int]) -> int:
-    """By definition, with all three edits of the last labels."""
+    """Return the edit distance by its definition, with all three edits of the last labels."""
     if not first or not second:
         return len(first) + len(second)
     return min(
@@ -47,16 +47,17 @@ def test_edit_score_by_definition(first: list[int], second: list[int]) -> None:
 
 
 def test_a_case_by_hand() -> None:
-    """Two videos of 20 frames, steps 1 2 3 and 1 2, clusters 7 8 9 and one without a partner."""
+    """Two videos of 20 frames have steps 1 2 3 and 1 2; clusters 7 8 9 match them, and 5 has no partner."""
     truths = [frames((1, 8), (0, 4), (2, 4), (3, 4)), frames((1, 10), (2, 10))]
     predictions = [frames((7, 10), (8, 6), (9, 4)), frames((7, 6), (5, 2), (7, 2), (8, 10))]
     scores = score_segmentation(truths, predictions, 3, 4, "without")
     # Without background the first video is 8 4 4 frames: 7 7 7 7 7 7 7 7 | 8 8 8 8 | 9 9 9 9, all right.
     assert scores.mof == pytest.approx((16 + 18) / 36)
     assert scores.miou == pytest.approx((16 / 18 + 1 + 1) / 3)
-    # 7 5 7 8 against 1 2: one label put in, one repeated.
+    # In the second video, 7 5 7 8 stands for 1 2, so one label is inserted and one repeated.
     assert scores.edit == pytest.approx((1 + (1 - 2 / 4)) / 2)
-    # Of 7 predicted and 5 true segments, 3 + 2 agree by a half: 6 of 10 frames of step 1, all of step 2.
+    # Of 7 predicted and 5 true segments, 3 + 2 overlap by at least half; in the second video, 6 of 10 frames of step 1
+    # and all of step 2.
     assert scores.f1_50 == pytest.approx(2 * 5 / 12)
     assert scores.f1_10 == scores.f1_25 == scores.f1_50
     assert (scores.recall_sampled, scores.precision_sampled) == (1.0, pytest.approx(5 / 6))
@@ -68,7 +69,7 @@ def test_background_is_a_class_of_frames_and_no_segment() -> None:
     truth = frames((0, 4), (1, 6), (0, 4), (2, 6))
     with_it = score_segmentation([truth], [truth + 3], 2, 3, "with")
     assert set(with_it[:-1]) == {1.0}
-    # The cluster of background counts in the frames; where it is missing, two steps cover what lies between.
+    # Background counts in the frames; if it is not found, two steps cover the time between them.
     bold = frames((1, 10), (2, 10))
     scores = score_segmentation([truth], [bold], 2, 3, "with")
     assert scores.mof == pytest.approx(12 / 20)

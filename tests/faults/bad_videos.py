@@ -1,4 +1,4 @@
-"""Kinds of bad videos, how each is made, and the expected outcome; docs/troubleshooting.md sums them up."""
+"""Kinds of bad videos, how each is made, and the expected outcome; docs/troubleshooting.md summarises them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Kind:
         Status of its feature store under ``skip``; empty where there is none. Under ``fail`` anything but ``ok`` ends
         the stage with the file named.
     said
-        Words of the reason.
+        Words that the reason contains.
     """
 
     name: str

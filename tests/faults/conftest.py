@@ -1,4 +1,4 @@
-"""The workflow's checkouts are shared with tests/workflow."""
+"""Checkouts for these tests; the helper that makes them is that of tests/workflow."""
 
 import sys
 from pathlib import Path

@@ -23,7 +23,7 @@ BETWEEN = "between"
 # What dies: one job, the workflow without its jobs, or everything at once, as when a machine loses power.
 VICTIMS = ("job", "snakemake", "everything")
 TARGET = "results/tables/demo.csv"
-# Outputs of jobs; a log and a measured run time are nothing that a repeated run has to keep.
+# Outputs of jobs that a repeated run must keep; logs and measured run times are not among them.
 KEPT = ("synthetic", "features", "manifest", "annotations", "models", "embeddings", "keysteps", "scores", "tables")
 
 
@@ -49,7 +49,7 @@ class Run:
         )
 
     def finish(self, cores: int = 2) -> None:
-        """Give the same command again until it ends; one call has to be enough."""
+        """Run the same command again to its end; a single run must be enough."""
         self.unlock()
         process = self.start(cores)
         code = process.wait(timeout=3600)
@@ -79,7 +79,7 @@ class Run:
             if process.poll() is not None:
                 return None
             if victim == "job":
-                # The job has already ended, so the workflow is killed instead.
+                # If the job has already ended, the workflow is killed instead.
                 _kill(jobs[0] if jobs else process.pid)
                 process.wait(timeout=3600)
             elif victim == "snakemake":
@@ -89,7 +89,7 @@ class Run:
                 _kill_all(process)
             return stage if jobs else BETWEEN
         finally:
-            # What the workflow left running (it was killed without its jobs) may go on for a moment, then it goes too.
+            # Jobs that a killed workflow left running may continue for a moment; then they are killed, too.
             time.sleep(rng.uniform(0, 1.0))
             _kill_all(process)
 
@@ -109,7 +109,7 @@ class Run:
     def tables(self) -> dict[str, bytes]:
         """Return the final tables, byte by byte, and the key steps behind them.
 
-        Not their records of provenance, hidden files, which name the folder and the run, nor the time of a decoding.
+        Left out are hidden records of provenance, which name the folder and the run, and the time that decoding took.
         """
         results = self.checkout.path / "results"
         found = [path for part in ("tables", "keysteps") for path in (results / part).rglob("[!.]*") if path.is_file()]
@@ -127,7 +127,7 @@ def _below(name: str, outputs: tuple[str, ...]) -> bool:
 
 
 def _incomplete(folder: Path) -> list[str]:
-    """Return the outputs that snakemake holds for unfinished; it notes each as a file named by its path in base64."""
+    """Return the outputs that Snakemake marks as unfinished, each by a file whose name is the path in base64."""
     names = [path.relative_to(folder).parts for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
     return [base64.b64decode("".join(part.lstrip("@") for part in parts), altchars=b"-_").decode() for parts in names]
 
@@ -146,12 +146,12 @@ def _wait_for(stage: str, process: subprocess.Popen[bytes]) -> int | None:
 
 
 def _jobs(stage: str, session: int) -> list[int]:
-    """Return the processes of a stage's script that belong to a session, Python itself and no shell around it."""
+    """Return the Python processes in a session that run a stage's script, without the shells around them."""
     found = []
     for pid in _session(session):
         with contextlib.suppress(OSError):
             words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            # Snakemake runs a copy of the script, whose name ends as that of the script.
+            # Snakemake runs a copy of the script, whose name ends like that of the script.
             python = Path(os.fsdecode(words[0])).name.startswith("python")
             if python and any(word.endswith(f".{stage}.py".encode()) for word in words[1:]):
                 found.append(pid)

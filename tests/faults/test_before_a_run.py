@@ -53,7 +53,7 @@ def snakemake(
     return Said(done.returncode, done.stdout + done.stderr)
 
 
-# Files of settings.
+# Files of settings that cannot be read.
 
 BAD_FILES: dict[str, tuple[bytes, str]] = {
     "UTF-16": ("seeds: [0]\n".encode("utf-16"), "'utf-8' codec can't decode byte 0xff in position 0"),
@@ -85,7 +85,7 @@ def test_a_bad_config_yaml_ends_the_run(fresh: Checkout) -> None:
         (("--config", "ot={alpha: 3}"), "configuration: ot.alpha: "),
     ],
 )
-def test_a_wrong_value_is_told_with_its_key(fresh: Checkout, words: tuple[str, ...], message: str) -> None:
+def test_a_wrong_value_is_refused_with_its_key(fresh: Checkout, words: tuple[str, ...], message: str) -> None:
     (fresh.path / "dataset.yaml").write_text("datasets: {demo: {settings: {ot: {r: 7}}}}", encoding="utf-8")
     assert snakemake(fresh, "-n", *words, "--", "results/tables/demo.csv").mistake.startswith(f"rgwot: {message}")
 
@@ -105,7 +105,7 @@ def test_a_name_in_utf_8_is_not_blamed_for_the_shell(fresh: Checkout) -> None:
     assert snakemake(fresh, *words, environment={"LC_ALL": "C.UTF-8"}).jobs["extract"] == 1
 
 
-def test_a_name_that_is_no_utf_8_is_told_as_before(tmp_path: Path) -> None:
+def test_a_name_that_is_not_utf_8_is_still_refused(tmp_path: Path) -> None:
     from rgwot.datasets.finding import find
 
     (tmp_path / "tea").mkdir()
@@ -120,7 +120,7 @@ def test_a_name_that_is_no_utf_8_is_told_as_before(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A checkout with two clips of somebody's own, their manifest and their features."""
+    """Return a checkout with two videos of a user, their manifest and their features."""
     checkout = own_videos(Checkout.copied_to(tmp_path_factory.mktemp("sources") / "checkout"))
     for path in (checkout.path / "videos/tea").iterdir():
         # Long before the results, as data mostly is.
@@ -132,7 +132,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 @pytest.fixture
 def tree(finished: Checkout, tmp_path: Path) -> Checkout:
-    """A copy of it with all its time stamps."""
+    """Return a copy of the finished checkout with all its time stamps."""
     subprocess.run(["cp", "-a", finished.path, tmp_path / "checkout"], check=True)
     return Checkout(tmp_path / "checkout")
 

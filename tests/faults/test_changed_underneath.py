@@ -100,7 +100,7 @@ def evaluate(output: Path = Path("s.csv")) -> None:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with two clips and everything that the stages make of them."""
+    """Return a folder with two clips and everything that the stages make of them."""
     folder = tmp_path_factory.mktemp("finished") / "tree"
     (folder / "videos/tea").mkdir(parents=True)
     for name, frames in (("a", 60), ("b", 50)):
@@ -124,7 +124,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def tree(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it, which a test may harm."""
+    """Enter a copy of the finished folder, which a test may damage."""
     folder = tmp_path / "tree"
     shutil.copytree(finished, folder)
     monkeypatch.chdir(folder)
@@ -137,7 +137,7 @@ def flip(path: Path, where: float = 0.5) -> None:
     path.write_bytes(content)
 
 
-# A chunk of features that is missing or was changed.
+# Ways in which a chunk may be missing or changed.
 
 
 DAMAGE: dict[str, Callable[[Path], object]] = {
@@ -150,14 +150,14 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("verb", [train, embed], ids=["train", "embed"])
 @pytest.mark.parametrize("how", list(DAMAGE))
-def test_a_damaged_chunk_of_features_is_told(verb: Callable[[], None], how: str) -> None:
+def test_a_damaged_chunk_of_features_is_refused(verb: Callable[[], None], how: str) -> None:
     DAMAGE[how](STORES / "b.zarr" / FRAMES)
     message = refused(verb)
     assert message.startswith(f"{STORES}/b.zarr: damaged feature store, ")
     assert message.endswith(f"make it again: rgwot run --force {STORES}/b.zarr")
 
 
-# Zarr and PyTorch warn of what they cannot read before rgwot refuses it.
+# Zarr and PyTorch warn about what they cannot read before rgwot refuses it.
 @pytest.mark.filterwarnings("ignore:Object at conv4c:UserWarning")
 @pytest.mark.parametrize("name", ["conv4c/zarr.json", "time_s/c.0"])
 @pytest.mark.parametrize("how", ["delete", "truncate", "empty"])
@@ -171,7 +171,7 @@ def test_any_other_file_of_a_store_is_checked_when_it_is_opened(name: str, how: 
 
 @pytest.mark.parametrize("how", list(DAMAGE))
 @pytest.mark.parametrize("name", [CHUNK, Path("offsets/c.0")], ids=str)
-def test_a_damaged_chunk_of_embeddings_is_told(how: str, name: Path) -> None:
+def test_a_damaged_chunk_of_embeddings_is_refused(how: str, name: Path) -> None:
     DAMAGE[how](EMBEDDINGS / name)
     message = refused(decode)
     assert str(EMBEDDINGS) in message
@@ -182,7 +182,7 @@ def test_a_damaged_chunk_of_embeddings_is_told(how: str, name: Path) -> None:
 
 
 @pytest.mark.parametrize("where", [0.3, 0.5, 0.7])
-def test_one_byte_of_a_model_is_told(where: float) -> None:
+def test_one_changed_byte_of_a_model_is_refused(where: float) -> None:
     flip(MODEL, where)
     message = refused(embed)
     assert message.startswith(f"{MODEL}: ")
@@ -190,7 +190,7 @@ def test_one_byte_of_a_model_is_told(where: float) -> None:
 
 
 @pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.99])
-def test_a_model_cut_short_is_told_with_its_name(share: float) -> None:
+def test_a_model_cut_short_is_refused_with_its_name(share: float) -> None:
     content = MODEL.read_bytes()
     MODEL.write_bytes(content[: int(share * len(content))])
     message = refused(embed)
@@ -370,7 +370,7 @@ def test_verify_names_a_damaged_record(content: str) -> None:
 
 
 @pytest.mark.parametrize("digests", ['{"gone.csv": 3}', '{"a\\u0000b": "0"}', '{"..": "0"}'])
-def test_verify_tells_a_strange_record_in_one_line(digests: str) -> None:
+def test_verify_refuses_a_strange_record_in_one_line(digests: str) -> None:
     (KEYSTEPS / ".segments.csv.provenance.json").write_text(f'{{"output": "segments.csv", "digests": {digests}}}')
     code, said = verify()
     assert code == 1
@@ -378,7 +378,7 @@ def test_verify_tells_a_strange_record_in_one_line(digests: str) -> None:
     assert "expected SHA-256" in said[0]
 
 
-def test_verify_of_no_folder_is_told() -> None:
+def test_verify_refuses_a_missing_folder() -> None:
     assert "nowhere: no such folder" in refused(differences, Path("nowhere"))
 
 
@@ -386,7 +386,7 @@ def test_verify_of_no_folder_is_told() -> None:
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+x", "-x", "@x", "'=1+1", "'x", "\tx", "plain"])
-def test_names_are_no_formulas_in_csv_and_are_read_back_as_they_are(name: str) -> None:
+def test_names_are_not_formulas_in_csv_and_are_read_back_unchanged(name: str) -> None:
     import pandas as pd
 
     from rgwot.records import read_annotations

@@ -76,7 +76,7 @@ def test_any_unknown_key(name: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["\n", "a\r\nb", "\x1b[31m", "\u2028"])
-def test_a_name_that_does_not_print_is_told_as_its_escape(name: str) -> None:
+def test_a_name_that_does_not_print_is_shown_escaped(name: str) -> None:
     with pytest.raises(RgwotError) as told:
         load_config({**SHIPPED, "datasets": {name: None}})
     assert str(told.value).isprintable()
@@ -84,7 +84,7 @@ def test_a_name_that_does_not_print_is_told_as_its_escape(name: str) -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_no_number_is_not_finite(value: float) -> None:
+def test_numbers_that_are_not_finite_are_refused(value: float) -> None:
     for key in KEYS:
         with pytest.raises(RgwotError, match=key.replace(".", r"\.")):
             checked(nested({key: value}))

@@ -48,7 +48,7 @@ OF_CLUSTER = (
 
 
 def study(path: Path) -> Checkout:
-    """Write a study of two clips, annotated."""
+    """Write a study of two annotated clips."""
     checkout = Checkout.copied_to(path)
     (path / "videos/tea").mkdir(parents=True)
     for name, first in (("a", 0), ("b", 60)):
@@ -73,7 +73,7 @@ def results(checkout: Checkout) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def quiet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """The results of a study that nobody touches."""
+    """Return the results of an undisturbed run."""
     checkout = study(tmp_path_factory.mktemp("quiet") / "study")
     output = snakemake(checkout, SCORES)
     assert output.returncode == 0, output.text
@@ -81,7 +81,7 @@ def quiet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 def settled(checkout: Checkout) -> bool:
-    """Check that nothing is left to do with the original configuration, and something with another K."""
+    """Return whether nothing is out of date with the original configuration, but key steps are with another K."""
     (checkout.path / "config.yaml").write_text(CONFIG, encoding="utf-8")
     there = not snakemake(checkout, SCORES, options=("-n", "--cores", "1", "--quiet", "rules")).jobs
     (checkout.path / "config.yaml").write_text(EDITS[0], encoding="utf-8")
@@ -136,7 +136,7 @@ READERS = {
 
 @pytest.fixture(scope="module")
 def edited(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A study with results, of which somebody moved the end of a segment by hand."""
+    """Return a study with results in which somebody moved the end of a segment by hand."""
     checkout = study(tmp_path_factory.mktemp("edited") / "study")
     (checkout.path / "config.yaml").write_text(
         CONFIG.replace("[own]", "[own], methods: [raw/kmeans]"), encoding="utf-8"
@@ -179,5 +179,5 @@ def test_a_hole_inside_a_video(tmp_path: Path, suffix: str, codec: str) -> None:
     index = pd.read_csv(checkout.path / "results/features/own/tea/index.csv", dtype=str).set_index("video")
     assert index["status"].to_dict() == {"a": "ok", "b": "ok", "bad": "partial"}
     segments = pd.read_csv(checkout.path / KEYSTEPS / "segments.csv")
-    # Of 6 seconds, a fifth in the middle is gone.
+    # A fifth of the 6 seconds is missing, in the middle.
     assert segments[segments["video"] == "bad"]["end_s"].max() < 3.5

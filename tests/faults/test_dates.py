@@ -1,4 +1,4 @@
-"""Files with times that mislead the workflow: in the future, or unchanged although the content is another."""
+"""Files with times that mislead the workflow: in the future, or unchanged although the content has changed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def findings_by(content: dict[str, Any], rule: str) -> list[tuple[str | None, st
 
 @pytest.mark.parametrize("name", ["r0.npy", "r1.csv"])
 @pytest.mark.parametrize("ahead_s", [9 * 3600, 5 * 365 * 86400])
-def test_a_file_of_the_future_is_told_before_the_run(content: dict[str, Any], name: str, ahead_s: int) -> None:
+def test_a_file_of_the_future_is_reported_before_the_run(content: dict[str, Any], name: str, ahead_s: int) -> None:
     path = Path("feats/tea") / name
     assert findings_by(content, "date") == []
     os.utime(path, (time.time() + ahead_s,) * 2)
@@ -57,7 +57,7 @@ def test_a_file_of_the_future_is_told_before_the_run(content: dict[str, Any], na
     assert findings_by(content, "date") == []
 
 
-def test_small_differences_of_clocks_and_old_files_are_no_fault(content: dict[str, Any]) -> None:
+def test_small_differences_of_clocks_and_old_files_are_not_faults(content: dict[str, Any]) -> None:
     os.utime("feats/tea/r0.npy", (time.time() + 20,) * 2)
     os.utime("feats/tea/r1.npy", (-315619200,) * 2)
     assert findings_by(content, "date") == []
@@ -78,6 +78,6 @@ def test_another_file_of_the_same_size_and_time_is_noticed(content: dict[str, An
     checked = CliRunner().invoke(cli, ["verify"])
     assert checked.exit_code == 1
     assert "feats/tea/r0.npy: is another file than the one of its features" in checked.stdout
-    # The workflow notices any other time by itself.
+    # If the time of the file differs, the workflow notices it by itself.
     source.touch()
     assert findings_by(content, "changed") == []

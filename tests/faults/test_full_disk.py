@@ -16,8 +16,8 @@ from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import report_full_disk
 
-# A small disk of which all but a part is taken; then room is made and the same is run again. A script opens its log
-# anew, here stderr: as a file, what was printed before would be gone.
+# Mounts a small disk, fills all but a part of it and runs a command; then makes room and runs the command again. The
+# output goes through a pipe, because scripts open their log (here stderr) anew, which would empty a file.
 SCRIPT = """
 mount -t tmpfs -o size={size}k none {disk} || exit 77
 head -c {taken}k /dev/zero > {disk}/taken
@@ -30,7 +30,7 @@ cp -r {disk}/. {copy}
 
 
 def run_on_a_full_disk(folder: Path, size: int, room: int, words: list[str]) -> Said:
-    """Run a command twice on a small disk, first with little room; the disk's content ends in ``folder/copy``."""
+    """Run a command twice on a small disk, first with little room; copy the content of the disk to ``folder/copy``."""
     allowed = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
     if allowed.returncode:
         pytest.skip(f"no mount namespace here ({allowed.stderr.decode().strip()})")
@@ -45,7 +45,7 @@ def run_on_a_full_disk(folder: Path, size: int, room: int, words: list[str]) -> 
 
 
 def first_and_left(said: Said) -> tuple[str, list[str]]:
-    """Return the line of the first run's mistake, and what it left on the disk."""
+    """Return the error line of the first run, and the files that it left on the disk."""
     first, rest = said.text.split("first: 1\n")
     assert "Traceback" not in first
     assert "Task was destroyed" not in first
@@ -86,7 +86,7 @@ def test_during_training(tmp_path: Path, save_every_s: float, file: str) -> None
     assert not (tmp_path / "copy/.resume").exists()
 
 
-def test_every_library_s_way_of_saying_it(tmp_path: Path) -> None:
+def test_a_full_disk_is_recognised_in_errors_of_every_library(tmp_path: Path) -> None:
     def meets(cause: OSError) -> None:
         try:
             raise cause

@@ -48,7 +48,7 @@ def test_an_id_stays_inside_and_needs_no_quotes(stem: str) -> None:
     try:
         video = video_id(stem)
     except UnicodeEncodeError:
-        # No such name comes from a disk: half of a surrogate pair.
+        # Half of a surrogate pair cannot be in the name of a file.
         return
     assert set(video) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-%")
     assert video[0] not in ".-"
@@ -71,7 +71,7 @@ def test_planning_with_every_name(tmp_path: Path) -> None:
     (fresh.path / "own.yaml").write_text("datasets: {own: {layout: folder, root: videos}}\n", encoding="utf-8")
     assert fresh.plan("results/features/own/tea/index.csv", more=["own.yaml"]).jobs["extract"] == 1
     names = [path.name.removesuffix(".mp4") for path in (fresh.path / "videos/tea").iterdir()]
-    # Where case makes no difference, as on most disks of macOS, two names are one file.
+    # If case makes no difference, as on most disks of macOS, two of the names are one file.
     assert set(names) >= {*NAMES} - {"CASE"}
     assert len({video_id(name).lower() for name in names}) == len(NAMES) - 1
     # A job gets every name unchanged.
@@ -85,7 +85,7 @@ def test_planning_with_every_name(tmp_path: Path) -> None:
 
 
 def any_names(seed: int, count: int) -> list[str]:
-    """Draw names over all printable characters, and as many over those that mean something to Snakemake."""
+    """Draw names from all printable characters, from those of ASCII, or from those that mean something to Snakemake."""
     random = Random(seed)
     printable = [chr(i) for i in range(sys.maxunicode) if unicodedata.category(chr(i))[0] in "LMNPS" and chr(i) != "/"]
     alphabets = (
@@ -94,7 +94,7 @@ def any_names(seed: int, count: int) -> list[str]:
         "<>{}ab_1.",
     )
     drawn = ("".join(random.choices(random.choice(alphabets), k=random.randint(1, 15))) for _ in range(count))
-    # Files that macOS leaves next to copies are ignored; two names of the same letters are tested elsewhere.
+    # Files that macOS leaves next to copies are ignored; names that differ only in case are tested elsewhere.
     return list({unicodedata.normalize("NFC", name).casefold(): name for name in drawn if name[:2] != "._"}.values())
 
 
@@ -146,7 +146,7 @@ def test_a_root_that_snakemake_would_replace(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED), ids=["control", "long"])
-def test_names_that_no_result_can_have_are_told(tmp_path: Path, name: str) -> None:
+def test_names_that_no_result_can_have_are_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "tea").mkdir()
     (tmp_path / "tea" / f"{name}.mp4").touch()
     (tmp_path / "tea/b.mp4").touch()
@@ -168,7 +168,7 @@ def test_jobs_with_a_hostile_name(tmp_path: Path) -> None:
     assert said.returncode == 0, said.text
     with (tmp_path / "m.csv").open(newline="", encoding="utf-8") as file:
         (row,) = [row for row in csv.DictReader(file) if row["video"] != "b"]
-    # In the file an apostrophe keeps a spreadsheet from running it.
+    # In the file, an apostrophe keeps spreadsheets from running the name as a formula.
     assert (row["name"], row["video"]) == (f"'{name}", video_id(name))
     store = f"features/{row['video']}.zarr"
     params = {"videos": {row["video"]: str(source)}, "settings": {**FEATURES, **READING}}

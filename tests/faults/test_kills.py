@@ -1,4 +1,4 @@
-"""Nothing is lost: the demo, killed with SIGKILL at random moments of every stage, gives the tables of a quiet run."""
+"""Nothing is lost: the demo, killed at random moments of every stage, gives the tables of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from checkouts import Checkout
 from killing import STAGES, VICTIMS, Run, lost
 
-# In `make faults` 30.
+# `make faults` uses 30.
 KILLS = int(os.environ.get("RGWOT_KILLS", "5"))
 
 QUICK = """
@@ -46,7 +46,7 @@ def test_killed_at_random_moments_gives_the_same_tables(tmp_path: Path) -> None:
     assert parallel.tables() == expected
 
     rng, tried, gone, round_ = random.Random(0), [], [], 0
-    # Stages are taken in order, each as often as the number of kills asks; victims in turn.
+    # Kills are spread evenly over the stages, in their order; victims take turns.
     wanted = sorted((STAGES[index % len(STAGES)] for index in range(KILLS)), key=STAGES.index)
     if len(wanted) < len(STAGES):
         wanted = sorted(rng.sample(STAGES, KILLS), key=STAGES.index)
@@ -57,7 +57,7 @@ def test_killed_at_random_moments_gives_the_same_tables(tmp_path: Path) -> None:
         for index, stage in enumerate(wanted):
             before = run.finished()
             victim = VICTIMS[(index + round_) % len(VICTIMS)]
-            # A stage that was over before the kill is waited for again, and killed sooner after it began.
+            # If a stage was over before the kill, it is tried again, and killed sooner after it begins.
             hit = run.interrupt(stage, victim, rng, 2.0 / round_)
             if hit is not None:
                 tried.append((hit, victim))

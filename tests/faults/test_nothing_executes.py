@@ -20,7 +20,7 @@ FORBIDDEN = {
     "os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput", "eval", "exec", "tempfile.mktemp",
     "tarfile.open", "shutil.unpack_archive",
 }  # fmt: skip
-# Calls that are safe with these arguments alone.
+# Calls that are safe only with these arguments.
 REQUIRED = {
     "torch.load": ("weights_only", True),
     "np.load": ("allow_pickle", False),

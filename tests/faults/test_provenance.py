@@ -1,4 +1,4 @@
-"""Every result says where it comes from, and saying it changes no result."""
+"""Every result has a record of where it comes from, and making the record changes no result."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def test_a_job_leaves_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert content["revision"] == provenance.revision(Path(__file__).parent)
 
 
-def test_a_failed_job_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_job_leaves_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rgwot.stages.decode.decode_trivial", lambda *_, **__: 1 / 0)
     with pytest.raises(SystemExit):
         decoded(tmp_path, monkeypatch)
     assert not list(tmp_path.rglob("*provenance*"))
 
 
-def test_the_revision_tells_changed_files(tmp_path: Path) -> None:
+def test_the_revision_shows_changed_files(tmp_path: Path) -> None:
     assert provenance.revision(tmp_path / "nowhere") == ""
 
     def git(*words: str) -> str:

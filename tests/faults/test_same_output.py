@@ -41,14 +41,14 @@ def write_task(folder: Path) -> Path:
 
 
 def extraction(folder: Path, store: object, video: Path) -> list[str]:
-    """Return the command of a job that extracts the features of a video; its file lies in the folder."""
+    """Return the command of a job that extracts the features of a video; its script is written into the folder."""
     params = {"videos": {"a": str(video)}, "settings": {**FEATURES, **READING}}
     given = {"device": "cpu"}
     return script_command("extract", folder, output=[store], params=params, wildcards={"video": "a"}, config=given)
 
 
 def training(folder: Path, output: object, index: Path, settings: dict[str, Any]) -> list[str]:
-    """Return the command of a job that trains on features; its file lies in the folder."""
+    """Return the command of a job that trains on features; its script is written into the folder."""
     files = {"model": f"{output}/model.pt", "history": f"{output}/history.csv", "machine": f"{output}/machine.json"}
     parts: dict[str, Any] = {"wildcards": {"method": "rgwot", "seed": 0}, "config": {"device": "cpu"}}
     return script_command("train", folder, input={"index": index}, output=files, params={"settings": settings}, **parts)
@@ -59,7 +59,7 @@ def start(command: list[str]) -> subprocess.Popen[str]:
 
 
 def both(command: list[str]) -> list[int]:
-    """Run a command twice at the same time, to its end; return the exit codes. None ends in a traceback."""
+    """Run a command twice at the same time, check that there is no traceback, and return the exit codes."""
     processes = [start(command) for _ in range(2)]
     said = [process.communicate(timeout=3600)[1] for process in processes]
     assert "Traceback" not in "".join(said), said

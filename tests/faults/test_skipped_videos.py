@@ -19,7 +19,7 @@ IDENTITY = {"dataset": "demo", "task": "assembly", "method": "none", "decoder": 
 
 
 def rows_with(folder: Path, bad: int) -> pd.DataFrame:
-    """Make one row of the demo's table from four videos, of which the first ones are broken."""
+    """Return the demo's table for a task of four videos, of which the first ``bad`` cannot be read."""
     task = folder / "root/assembly"
     task.mkdir(parents=True)
     for number in range(4):

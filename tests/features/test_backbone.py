@@ -56,7 +56,7 @@ def test_equals_torchvision_bit_for_bit(whole: torch.nn.Module, checkpoint: Path
 
 
 def test_batch_norm_in_the_convolutions_changes_nothing_but_rounding(checkpoint: Path) -> None:
-    # The checkpoint's statistics differ from layer to layer, and the input size from a multiple of the stride.
+    # The statistics of the checkpoint differ from layer to layer, and the input size is not a multiple of the stride.
     backbone = load_backbone(str(checkpoint))
     fused = backbone.fused()
     assert not any(isinstance(module, torch.nn.BatchNorm2d) for module in fused.modules())
@@ -65,7 +65,7 @@ def test_batch_norm_in_the_convolutions_changes_nothing_but_rounding(checkpoint:
         expected = backbone(pixels)
         error = (fused(pixels) - expected).norm() / expected.norm()
         assert 0 < float(error) < 1e-5
-    # The original is left as it was, digest and all.
+    # The original network, and so its digest, is unchanged.
     assert isinstance(backbone.network.bn1, torch.nn.BatchNorm2d)
     assert weights_digest(backbone) == weights_digest(load_backbone(str(checkpoint)))
 
@@ -93,7 +93,7 @@ def test_random_weights_follow_the_seed_and_leave_the_global_generator_alone() -
     first, again, other = load_backbone("random", 0), load_backbone("random", 0), load_backbone("random", 1)
     assert torch.equal(torch.rand(4), expected)
     assert weights_digest(first) == weights_digest(again) != weights_digest(other)
-    # The digests in stores of earlier versions.
+    # Stores of earlier versions have this digest.
     assert weights_digest(first).startswith("443b79f13ad3b64a952dfdf17815ee81")
 
 
@@ -142,7 +142,7 @@ def test_bad_checkpoints_are_refused_in_one_line(whole: torch.nn.Module, tmp_pat
     torch.save({**whole.state_dict(), "conv1.weight": torch.zeros(64, 3, 3, 3)}, path)
     with pytest.raises(RgwotError, match=r"conv1.weight is \(64, 3, 3, 3\), expected \(64, 3, 7, 7\)"):
         load_backbone(str(path))
-    # A pickle that would run code when loaded is no checkpoint.
+    # A pickle that would run code when loaded is not accepted as a checkpoint.
     torch.save(Path, path)
     with pytest.raises(RgwotError, match="not a checkpoint of plain tensors"):
         load_backbone(str(path))

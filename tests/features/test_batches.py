@@ -1,4 +1,4 @@
-"""A batch of videos: one job makes their stores and a part of the index, and keeps every store that is still right."""
+"""A batch of videos: one job makes their stores and a part of the index, and keeps stores that are still right."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def take() -> None:
 
 
 def written() -> dict[str, int]:
-    """Return when the store of every video was written."""
+    """Return the time at which the store of each video was written."""
     return {name: (PART.parent / f"{name}.zarr/zarr.json").stat().st_mtime_ns for name in NAMES}
 
 
@@ -53,7 +53,7 @@ def changed(before: dict[str, int]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with three videos and the batch of them."""
+    """Return a folder with three videos and the finished batch of them."""
     folder = tmp_path_factory.mktemp("batch")
     before = Path.cwd()
     os.chdir(folder)
@@ -69,7 +69,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def batch(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it, which a test may change."""
+    """Enter a copy of the finished batch, which a test may change."""
     shutil.copytree(finished, tmp_path / "copy")
     monkeypatch.chdir(tmp_path / "copy")
     return tmp_path / "copy"
@@ -77,7 +77,7 @@ def batch(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 @pytest.fixture
 def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with three files of features."""
+    """Enter a folder with three files of features."""
     (tmp_path / "given").mkdir()
     for number, name in enumerate(NAMES):
         np.save(tmp_path / f"given/{name}.npy", np.random.default_rng(number).random((5 + number, 3), dtype=np.float32))
@@ -149,7 +149,7 @@ def test_a_source_that_was_copied_is_the_same_and_one_that_was_replaced_is_not(b
 
 def test_other_settings_and_another_codec(batch: Path) -> None:
     before = written()
-    # The values are the same.
+    # Another codec stores the same values.
     extract(codec="zstd")
     assert not changed(before)
     extract(fps=4)
@@ -168,7 +168,7 @@ def test_a_bad_video_leaves_the_others_to_go_on(batch: Path) -> None:
     assert [row["status"] for row in read_index(PART)] == ["skipped", "ok", "ok"]
     extract("skip")
     assert not changed(before)
-    # If bad videos are to fail again, skipped ones count.
+    # If a bad video is an error again, so are those that were skipped.
     with pytest.raises(RgwotError, match=r"^videos/a\.mp4: not a readable video"):
         extract()
     assert not changed(before)

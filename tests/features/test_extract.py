@@ -205,7 +205,7 @@ def test_truncated_videos(tmp_path: Path, backbone: Backbone) -> None:
     assert 10 < len(store) < 120
     assert "of 5.0 s can be decoded" in store.reason
     assert store.attributes["decoder"] == "pyav"
-    # A loss below a second is no reason to stop.
+    # A loss below a second is not an error.
     shorter = truncate(tmp_path / "whole.mp4", tmp_path / "shorter.mp4", 0.95)
     extract(shorter, output, SETTINGS, backbone=backbone)
     store = open_store(output)

@@ -35,7 +35,7 @@ def test_lite0_is_its_port_up_to_block_10(size: int) -> None:
     assert actual.shape == (1, 112, side, side)
     assert backbone.frame_shape(size) == (112, side, side)
     if size == 224:
-        # The port pads for this size alone.
+        # The padding of the port is right only for this size.
         with torch.no_grad():
             expected = whole._swish(whole._bn0(whole._conv_stem(backbone.normalise(frames(size)))))
             for block in list(whole._blocks)[:11]:
@@ -70,7 +70,7 @@ def test_any_layer_of_torchvision(layer: str, shape: tuple[int, ...]) -> None:
     assert torch.allclose(backbone(frames(64)), expected, atol=1e-5)
 
 
-def test_tokens_of_a_transformer_are_a_map_and_another_size_is_told() -> None:
+def test_tokens_of_a_transformer_are_a_map_and_another_size_is_refused() -> None:
     backbone = load_backbone("random", name="torchvision:vit_b_32/encoder.layers.encoder_layer_0")
     assert backbone.frame_shape(224) == (768, 7, 7)
     with pytest.raises(RgwotError, match="does not accept frames of 112 x 112 pixels .*set features.size"):
@@ -104,7 +104,7 @@ def test_what_torchvision_does_not_have(name: str, weights: str, message: str) -
         ("resnet5", "unknown network 'resnet5'; did you mean 'resnet50'"),
     ],
 )
-def test_names_that_are_none(name: str, message: str) -> None:
+def test_names_of_unknown_networks_are_refused(name: str, message: str) -> None:
     with pytest.raises(RgwotError, match="test: features.backbone: ") as caught:
         FeatureSettings.of({"features": {"backbone": name}}, "test")
     assert message in str(caught.value)
@@ -149,7 +149,7 @@ def test_a_model_of_timm_gives_its_patches_as_a_map() -> None:
     backbone = load_backbone("random", name="timm:vit_small_patch14_dinov2")
     assert backbone.frame_shape(112) == (384, 8, 8)
     whole = timm.create_model("vit_small_patch14_dinov2", pretrained=False, num_classes=0, dynamic_img_size=True).eval()
-    # The names of the state are the library's.
+    # The state has the names that the library uses.
     whole.load_state_dict(backbone.network.state_dict())
     with torch.no_grad():
         mean, std = (torch.tensor(whole.pretrained_cfg[name]).view(1, 3, 1, 1) for name in ("mean", "std"))
@@ -165,7 +165,7 @@ def test_a_model_of_timm_gives_its_patches_as_a_map() -> None:
         load_backbone("imagenet1k_v1", name="timm:resnet18")
 
 
-def test_a_model_of_transformers_is_had_from_its_folder(tmp_path: Path) -> None:
+def test_a_model_of_transformers_is_loaded_from_its_folder(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     config = transformers.Dinov2Config(
         hidden_size=32, num_hidden_layers=2, num_attention_heads=2, image_size=28, patch_size=14

@@ -29,7 +29,7 @@ def write_mat(path: Path, **arrays: np.ndarray) -> None:
 
 
 def write_mat_73(path: Path, **arrays: np.ndarray) -> None:
-    """As MATLAB writes version 7.3: HDF5 behind a header, every axis in the other order."""
+    """Write arrays as MATLAB does in version 7.3: HDF5 behind a header, with the order of axes reversed."""
     with h5py.File(path, "w", userblock_size=512) as file:
         for name, array in arrays.items():
             file[name] = np.asarray(array).T
@@ -100,7 +100,7 @@ def test_matlab_cells_and_files_of_another_kind_are_refused(tmp_path: Path) -> N
 @pytest.mark.parametrize("sign", [",", ";", "\t", " "])
 @pytest.mark.parametrize("name", ["f{}", "{}", None])
 def test_tables_of_text(tmp_path: Path, sign: str, name: str | None) -> None:
-    # Numbers are the names that pandas gives.
+    # pandas writes numbers as column names.
     names = sign.join(name.format(number) for number in range(D)) if name else None
     write_csv(tmp_path / "a.csv", names, sign, feats=VECTORS)
     output, _ = run(tmp_path / "a.csv", "TC", duration_s=T / 2)
@@ -135,7 +135,7 @@ def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: st
         check_stores(map(open_store, stores))
     expected = f"expected the columns of {tmp_path / 'b.zarr'} in the same order; correct the table"
     assert str(caught.value) == f"{tmp_path / 'd.zarr'}: {message}; {expected}"
-    # An index refuses another number of columns by the number alone.
+    # With another number of columns, an index is refused because of the number alone.
     if header.count(",") == 2:
         write_index(stores, tmp_path / "index.csv")
         with pytest.raises(RgwotError, match=f"d.zarr: {message}; expected the columns of"):
@@ -204,7 +204,7 @@ def test_other_vectors_stay_float16(tmp_path: Path, vectors: np.ndarray) -> None
     "name",
     ["Time (s)", "Timestamp [s]", "time_ms", "Zeit", "Temps[ms]", "PacketCounter", "SAMPLE", "t (s)", "Frame (#)"],
 )
-def test_clocks_and_counters_are_no_features(tmp_path: Path, name: str) -> None:
+def test_clocks_and_counters_are_not_features(tmp_path: Path, name: str) -> None:
     write_csv(tmp_path / "a.csv", f"{name},x", feats=VECTORS[:, :2])
     with pytest.raises(RgwotError) as caught:
         run(tmp_path / "a.csv", "TC", duration_s=T / 2)
@@ -267,7 +267,7 @@ def test_times_that_do_not_fit(tmp_path: Path, times: np.ndarray, told: dict[str
 
 
 def test_a_clock_of_its_own_is_refused_without_a_video(tmp_path: Path) -> None:
-    # Of a video of 1004 s these are the last seconds.
+    # In a video of 1003.3 s, these are the last seconds.
     np.savez(tmp_path / "a.npz", feats=VECTORS, when=1000 + TIMES)
     output, _ = run(tmp_path / "a.npz", "TC", None, duration_s=1003.3, times="when")
     assert open_store(output).time_s[0] == 1000.25

@@ -37,7 +37,7 @@ def test_every_form_in_every_layout_becomes_the_same_store(tmp_path: Path, suffi
     assert [entry.name for entry in tmp_path.iterdir() if entry.name.startswith(".")] == []
 
 
-def test_the_attributes_tell_the_true_source(tmp_path: Path) -> None:
+def test_the_attributes_name_the_true_source(tmp_path: Path) -> None:
     path = npy(tmp_path, TCHW.astype(">f8"))
     _, found = run(path, fps="30000/1001", backbone="resnet50", weights="my finetuning")
     assert found.pop("rgwot_version") == found.pop("decoder_version")
@@ -69,7 +69,7 @@ def test_an_array_has_the_checksum_of_its_file_and_is_not_copied_for_it(tmp_path
     content = path.read_bytes()
     assert found.attributes["source_sha256"] == hashlib.sha256(content).hexdigest()
     assert found.attributes["source_bytes"] == len(content)
-    # The features as float16 and what a block of 64 frames takes.
+    # Memory is needed for the features as float16, and for a block of 64 frames.
     assert peak < 3 * array.size
 
 
@@ -113,7 +113,7 @@ def test_several_arrays_need_a_key(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells anonymous memory by /proc")
 @pytest.mark.parametrize("suffix", [".npy", ".h5", ".pt"])
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, suffix: str) -> None:
-    """An array of 200 MB is read in pieces; what a process takes for itself is its anonymous memory."""
+    """An array of 200 MB is read in pieces; the memory that a process allocates for itself is anonymous."""
     path = tmp_path / f"a{suffix}"
     array = np.lib.format.open_memmap(tmp_path / "big.npy", "w+", np.float32, (1024, 1024, 7, 7))
     if suffix == ".npy":
@@ -174,7 +174,7 @@ def test_values_that_a_store_cannot_hold_are_refused(tmp_path: Path, value: floa
 
 
 @pytest.mark.parametrize(("axes", "shape"), [("TC", (FRAMES, 2048)), ("CT", (9, FRAMES)), ("THWC", (FRAMES, 4, 2, 2))])
-def test_other_channels_than_told_are_refused(tmp_path: Path, axes: str, shape: tuple[int, ...]) -> None:
+def test_channels_other_than_stated_are_refused(tmp_path: Path, axes: str, shape: tuple[int, ...]) -> None:
     path = npy(tmp_path, np.zeros(shape, np.float32))
     with pytest.raises(RgwotError, match=rf"channels in shape .* read as {axes}; expected 1024, as `channels` says"):
         run(path, axes, channels=1024)

@@ -37,7 +37,7 @@ def test_against_every_labelling(metric: LabelMetric, T: int, K: int) -> None:
 
 
 def by_definition(unary: Array, weights: Array, metric: LabelMetric) -> Array:
-    """The minimum by the textbook recursion, O(T K^2)."""
+    """Return the labels of least energy by the textbook recursion, O(T K^2)."""
     distance = label_distance(unary.shape[1], metric)
     best = [unary[0]]
     for cost, weight in zip(unary[1:], weights, strict=True):
@@ -66,7 +66,7 @@ def test_ties_go_as_in_the_recursion(metric: LabelMetric) -> None:
     for seed in range(60):
         generator = np.random.default_rng(seed)
         T, K = int(generator.integers(1, 60)), int(generator.integers(1, 9))
-        # Quarters make ties, and differences without rounding.
+        # Multiples of 1/4 make ties, and differences without rounding errors.
         unary, weights = np.round(4 * generator.random((T, K))) / 4, np.round(4 * generator.random(T - 1)) / 4
         actual = minimise_chain(unary, weights, metric)
         np.testing.assert_array_equal(actual, by_definition(unary, weights, metric))
@@ -133,7 +133,7 @@ def test_energy_by_hand() -> None:
 def test_weights_are_those_of_the_published_energy() -> None:
     assert unary_weight(0.2, "sample", 15.0, 30.0) == 0.2
     assert unary_weight(3.0, "second", 15.0, 30.0) == pytest.approx(0.2)
-    # 0.2 for every second frame of 30 a second is 3 a second, and 1.5 for each of two samples a second.
+    # At 30 frames per second, 0.2 for every other frame makes 3 per second, or 1.5 for each of two samples per second.
     assert unary_weight(0.2, "frame_pair", 15.0, 30.0) == pytest.approx(0.2)
     assert unary_weight(0.2, "frame_pair", 2.0, 30.0) == pytest.approx(1.5)
     assert unary_weight(0.2, "frame_pair", 2.0, 60.0) == pytest.approx(3.0)

@@ -30,7 +30,7 @@ QUICK = {"decode.K": 3, "consensus.partitions": 8, "consensus.starts": 3}
 
 
 def walk(places: list[int], seed: int, noise: float = 0.3) -> np.ndarray:
-    """Samples near unit vectors, 8 in a row at each place."""
+    """Return samples near unit vectors, 8 in a row at each of the given places."""
     labels = np.repeat(places, 8)
     x = np.eye(6)[labels] + noise * np.random.default_rng(seed).normal(size=(len(labels), 6))
     return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
@@ -72,7 +72,7 @@ def test_the_clusters_are_those_of_the_training_part_alone(tmp_path: Path, decod
     if decoder == "viterbi":  # one order for all videos, the held-out ones included
         assert {tuple(rows.key_step) for _, rows in whole[whole.scope == "task"].groupby("video")} == {(1, 2, 3)}
         return
-    # Tight clusters: the walk of the video held out is read off in the key steps of the others.
+    # Clusters are tight, so the held-out video has the key steps of the others, in the order of its own walk.
     names = dict(zip([0, 1, 2], part[(part.scope == "task") & (part.video == "a")].key_step, strict=True))
     found = whole[(whole.scope == "task") & (whole.video == "d")].key_step.tolist()
     assert found == [names[place] for place in (2, 1, 0)]
@@ -102,7 +102,7 @@ def test_each_old_sample_is_labelled_as_it_was(decoder: str) -> None:
     decoded = decode_by(decoder, frames, 4, {}, np.random.default_rng(1))
     predict = predict_by(decoder, decoded, 4, {})
     if decoder == "consensus":
-        # Classifiers of the other videos label a study; other videos are labelled by one of all of them.
+        # A video of the study is labelled by classifiers of the other videos, a new video by one of all videos.
         assert (predict(frames).labels == decoded.labels).mean() > 0.8
         return
     np.testing.assert_array_equal(predict(frames).labels, decoded.labels)
@@ -111,17 +111,17 @@ def test_each_old_sample_is_labelled_as_it_was(decoder: str) -> None:
 def test_k_means_takes_the_nearest_mean() -> None:
     x = np.array([[0.0], [0.2], [10.0], [10.4]])
     decoded = decode_by("kmeans", Frames(x, (4,), FPS), 2, {}, np.random.default_rng(0))
-    # Means 0.1 and 10.2: the border lies at 5.15.
+    # The means are 0.1 and 10.2, so the border is at 5.15.
     labels = predict_by("kmeans", decoded, 2, {})(Frames(np.array([[-50.0], [5.1], [5.2], [99.0]]), (4,), FPS)).labels
     assert labels.tolist() == decoded.labels[[0, 0, 3, 3]].tolist()
 
 
-def test_a_collapse_on_the_videos_held_out_is_told(tmp_path: Path) -> None:
+def test_a_collapse_on_the_videos_held_out_is_reported(tmp_path: Path) -> None:
     content = {**videos(), "c": np.tile(np.eye(6)[0], (30, 1)), "d": np.tile(np.eye(6)[1], (30, 1))}
     _, facts = read(run(tmp_path / "e.zarr", content, "kmeans", ["d"]))
     assert facts["task"]["held_out"]["degenerate"]
     assert (facts["task"]["degenerate"], facts["degenerate"]) == (True, True)
-    # By itself c is constant too, but it is not scored.
+    # c is also constant when it is decoded by itself, but it is not scored.
     _, facts = read(run(tmp_path / "f.zarr", {**videos(), "c": content["c"]}, "kmeans", ["d"]))
     assert facts["video"]["degenerate_videos"] == ["c"]
     assert not facts["video"]["degenerate"]
@@ -180,7 +180,7 @@ def test_only_videos_held_out_are_scored_and_the_same_for_trivial_answers(tmp_pa
     assert values(every, "n_skipped") == values(trivial_all, "n_skipped") == {2}
     _, facts = read(tmp_path / "u")
     assert facts["split"] == {"train": ["a", "c"], "test": held_out}
-    # Scores are those of the two videos: b walks 0 2 1 and d 2 1 0, both through three steps in equal parts.
+    # Only b and d are scored; they visit the places 0 2 1 and 2 1 0, each for a third of the video.
     task = held[(held.protocol == "strict_task") & (held.background == "with") & (held.metric == "f1")]
     pooled = {"b": [0, 2, 1], "d": [2, 1, 0]}
     # Best one-to-one matching of true steps (position) to clusters (place): a Latin square gives 1 of 2 per step.

@@ -22,7 +22,7 @@ HARD = np.eye(7)[BALANCED]
 
 
 def sound() -> np.ndarray:
-    """Seven places on the unit sphere of 16 dimensions, 20 samples around each."""
+    """Return 20 samples around each of seven places on the unit sphere of 16 dimensions."""
     x = np.eye(16)[BALANCED] + 0.05 * np.random.default_rng(0).normal(size=(140, 16))
     return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
 

@@ -25,22 +25,22 @@ def noise(scale: float, seed: int = 0, D: int = 16) -> np.ndarray:
 
 
 def one_direction() -> np.ndarray:
-    """All samples point the same way, but for the noise of a network's last digits."""
+    """Return samples that all point the same way, except for noise such as that of a network's last digits."""
     return np.ones((len(TRUTH), 16)) / 4 + noise(1e-4)
 
 
 def short_line() -> np.ndarray:
-    """Samples in the right order on a line, whose length is next to nothing against its distance from the origin."""
+    """Return samples in the right order on a line that is very short compared with its distance from the origin."""
     return np.ones((len(TRUTH), 16)) / 4 + 0.05 * np.linspace(-0.5, 0.5, len(TRUTH))[:, None] * np.eye(16)[3]
 
 
 def equidistant() -> np.ndarray:
-    """Seven tight clusters, each as far from every other."""
+    """Return seven tight clusters with equal distances between them."""
     return np.eye(16)[TRUTH] + noise(0.01)
 
 
 def sound() -> np.ndarray:
-    """Seven clusters on a path, which no fuzzifier confuses."""
+    """Return seven clusters on a path, which are separable with any fuzzifier."""
     return np.stack([np.cos(TRUTH / 3), np.sin(TRUTH / 3)], axis=1) + noise(0.02, D=2)
 
 

@@ -82,7 +82,7 @@ def test_a_pool_that_went_wrong_is_outvoted(spoiled: int, monkeypatch: pytest.Mo
     # The spoiled pool is not used to label other videos, either.
     predict = predict_by("consensus", decoded, 5, settings)
     assert adjusted_rand_score(truth, predict(frames).labels) > 0.95
-    # Labels of the first two pools, in place of two seeds.
+    # These are the labels of the first two pools, which are compared instead of two seeds.
     assert decoded.twice is not None
     for pool, labels in enumerate(decoded.twice):
         assert adjusted_rand_score(thirds if pool == spoiled else truth, labels) > 0.95

@@ -65,7 +65,7 @@ def test_a_video_has_no_say_in_its_own_labels() -> None:
     own = np.tile(labels, V)
     own[:40] = (labels + 1) % 4
     unsure = 0.55 * np.eye(4)[own] + 0.45 * np.eye(4)[np.tile(labels, V)]
-    # Samples change their class from one to the next, so nothing must be averaged over time.
+    # The class changes from sample to sample, so nothing may be averaged over time.
     found, _ = refine(Frames(x, (40,) * V, 2.0), unsure, 1)
     assert (found[:40].argmax(axis=1) == labels).all()
 

@@ -29,7 +29,7 @@ def store(path: Path, videos: dict[str, np.ndarray], complete: bool = True) -> P
 
 
 def places(truth: list[int], seed: int = 0, noise: float = 0.1) -> np.ndarray:
-    """Samples near one of eight unit vectors, 12 in a row at each place of the walk."""
+    """Return samples near the given ones of eight unit vectors in turn, 12 at each."""
     labels = np.repeat(truth, 12)
     x = np.eye(8)[labels] + noise * np.random.default_rng(seed).normal(size=(len(labels), 8))
     return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
@@ -73,10 +73,10 @@ def test_planted_steps_orders_and_procedures_are_found(tmp_path: Path, decoder: 
         assert rows.start_s.tolist() == pytest.approx([0, 5.75, 11.75]), video
         assert rows.end_s.tolist() == pytest.approx([5.75, 11.75, 17.8])
         assert sorted(rows.key_step) == [1, 2, 3]
-    # Clusters of the task mean the same in every video, so the walk itself is read off the first video.
+    # Clusters of the task mean the same in every video, so one video shows which cluster is which place.
     task = segments[segments.scope == "task"]
     a, b, c = task[task.video == "v2"].key_step
-    # Two of three videos go this way: clusters are numbered in the consensus order.
+    # Two of three videos have this order, so clusters are numbered in it.
     assert [a, b, c] == [1, 2, 3]
     assert task[task.video == "a%20b"].key_step.tolist() == [a, b, c]
     assert task[task.video == "v1"].key_step.tolist() == [a, c, b]

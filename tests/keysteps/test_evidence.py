@@ -1,4 +1,4 @@
-"""Omitted or swapped key steps are reported, although the decoder finds key steps where they usually come."""
+"""Omitted or swapped key steps are reported, although the decoder finds key steps at their usual times."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def test_segments_fall_to_the_neighbours_that_explain_them() -> None:
     said = np.where(look[:, None] == np.arange(3), 0.0, -9.0)
     assert without_lookalikes(labels, said, {}).tolist() == [0, 0, 1, 1, 1, 1, 2, 2, -1, 2]
     assert without_lookalikes(labels, said, {1: 8}).tolist() == [0, 0, 0, 0, 2, 2, 2, 2, -1, 2]
-    # Key step 1 is as long as usual, and nothing of it would be left.
+    # Key step 1 is as long as usual, and none of its samples would be left.
     assert without_lookalikes(labels, said, {1: 5}).tolist() == labels.tolist()
     # Nothing is known about a key step that no other video has.
     said[:, 1] = np.nan
     assert without_lookalikes(labels, said, {1: 8}).tolist() == labels.tolist()
 
 
-def test_looks_are_told_by_other_videos_alone() -> None:
+def test_appearance_is_learned_from_other_videos_alone() -> None:
     rng = np.random.default_rng(0)
     labels = np.tile(np.repeat([0, 1], 10), 3)
     x = labels[:, None] * 6.0 + rng.normal(size=(60, 4))

@@ -28,7 +28,7 @@ def clusters(k: int, seed: int, noise: float = 0.02, per: int = 40) -> tuple[Arr
 
 
 def from_random_memberships(x: Array, K: int, m: float, seed: int, iterations: int = 150) -> tuple[Array, FuzzyCMeans]:
-    """Return random memberships, and where the updates lead from there."""
+    """Return random memberships, and the partition to which the updates lead from them."""
     u = np.random.default_rng(seed).random((len(x), K))
     u /= u.sum(axis=1, keepdims=True)
     return u, alternate(*centred(x), u, m, iterations, 0.0)
@@ -40,7 +40,7 @@ def same_partition(labels: Array, truth: Array) -> bool:
 
 
 def reference(x: Array, u: Array, m: float, iterations: int) -> tuple[Array, Array, float]:
-    """Fuzzy C-means from its definition, one number at a time."""
+    """Return the result of fuzzy C-means from its definition, one number at a time."""
     T, K = u.shape
     for _ in range(iterations):
         centres = np.array(
@@ -79,7 +79,7 @@ def test_the_objective_never_rises(m: float) -> None:
     assert values[-1] < values[0]
 
 
-# Seeds whose six directions have lambda_1 above 1/4 (0.259, 0.262); draws of six below it collapse too.
+# With these seeds, six clusters have lambda_1 above 1/4 (0.259, 0.262); with seeds below it, they collapse, too.
 @pytest.mark.parametrize("seed", [1, 5])
 def test_six_tight_clusters_are_recovered_at_m_2_from_random_memberships(seed: int) -> None:
     x, truth = clusters(6, seed)
@@ -92,7 +92,7 @@ def test_six_tight_clusters_are_recovered_at_m_2_from_random_memberships(seed: i
 
 @pytest.mark.parametrize("seed", range(2))
 def test_seven_tight_clusters_collapse_at_m_2_and_are_recovered_below_or_started_far_apart(seed: int) -> None:
-    """Why the fuzzifier is chosen, and the start a setting (methods 5.1)."""
+    """This is why the fuzzifier is chosen from the data, and why the start is a setting (methods 5.1)."""
     x, truth = clusters(7, seed)
     lambda_1 = direction_eigenvalue(x)
     assert lambda_1 < 0.25

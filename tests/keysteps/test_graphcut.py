@@ -18,7 +18,7 @@ has_library = pytest.mark.skipif(not graphcut.has_library(), reason="gco-wrapper
 
 
 def problem(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """A random chain whose terms differ in size by up to ten orders of magnitude."""
+    """Return a random chain whose terms differ in size by up to ten orders of magnitude."""
     generator = np.random.default_rng(seed)
     T, K = int(generator.integers(1, 60)), int(generator.integers(2, 12))
     unary = generator.random((T, K)) * 10.0 ** generator.integers(-4, 5)
@@ -53,7 +53,7 @@ def test_two_labels_are_exact() -> None:
         distance = label_distance(2, "potts")
         reached = energy(expand_labels(unary, weights, "potts"), unary, weights, distance)
         minimum = energy(minimise_chain(unary, weights, "potts"), unary, weights, distance)
-        # Whole-number costs are met to 1e-5 of a switch.
+        # The solver rounds costs to whole numbers, with an error of 1e-5 of a switch.
         assert reached == pytest.approx(minimum, rel=1e-4)
 
 
@@ -78,7 +78,7 @@ def test_videos_of_one_graph_are_not_coupled(metric: LabelMetric) -> None:
     lengths = [7, 1, 12]
     unary = generator.random((20, 5))
     together = expand_labels(unary, edge_weights(lengths, 0.4, joined=False), metric)
-    # The other videos say the opposite; the first must not care.
+    # The other videos now say the opposite, which must not change the first one.
     changed = unary.copy()
     changed[7:] = 1 - changed[7:]
     np.testing.assert_array_equal(
@@ -126,7 +126,7 @@ def test_the_library_leaves_no_alias_in_numpy() -> None:
 
 
 def path_frames() -> Frames:
-    """Two videos that walk through four places on a sphere, 30 samples in each place."""
+    """Return two videos that visit four places on a sphere, with 30 samples at each place."""
     generator = np.random.default_rng(0)
     truth = np.concatenate([np.repeat([0, 1, 2, 3], 30), np.repeat([1, 0, 3, 2], 30)])
     x = np.eye(16)[truth] + 0.1 * generator.normal(size=(240, 16))
@@ -159,12 +159,12 @@ def test_without_the_library_the_exact_solver_takes_its_place_and_says_so(monkey
     actual = cut("expansion")
     np.testing.assert_array_equal(actual.labels, exact.labels)
     assert actual.facts["graph_cut"] == replace(exact.facts["graph_cut"], instead_of="expansion")
-    # A requested solver is used.
+    # If the exact solver is requested, nothing is replaced.
     assert cut("exact").facts == exact.facts
 
 
 def test_smoothing_per_native_frames_does_not_depend_on_the_sampling() -> None:
-    """Segments of 1 to 4 s: at two samples a second a weight per sample smooths most of them away."""
+    """Segments last 1 to 4 s; at two samples per second, a weight per sample would smooth most of them away."""
     generator = np.random.default_rng(1)
     seconds = generator.integers(1, 5, size=26)
     steps = np.arange(26) * 3 % 7
@@ -184,7 +184,7 @@ def test_smoothing_per_native_frames_does_not_depend_on_the_sampling() -> None:
 
 
 def test_videos_may_be_joined_as_the_public_code_does() -> None:
-    """The last frame of a video and the first of the next are then neighbours, and a weak start is drawn along."""
+    """The last frame of a video and the first of the next are then neighbours, which can change an unsure frame."""
     memberships = np.array([[1.0, 0.0]] * 5 + [[0.45, 0.55], *[[1.0, 0.0]] * 4])
     frames = Frames(memberships, (5, 5), 1.0)
     clusters = Frames(np.concatenate([np.eye(2)[[0] * 8 + [1] * 8], memberships]), (16, 5, 5), 1.0)

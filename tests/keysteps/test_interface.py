@@ -52,7 +52,7 @@ def test_every_sample_has_its_own_label(lengths: list[int], chosen: set[int], pa
         assert few.given.tolist() == few.x[:, 0].tolist()
         assert sum(few.lengths) == len(few.x)
         assert np.isin(owner[few.given], some).all() == bool(learning)
-        # Whole videos, one after the other.
+        # The decoder gets whole videos, one after the other.
         assert [len(video) for video in np.split(few.given, np.flatnonzero(np.diff(owner[few.given])) + 1)] == [
             *few.lengths
         ]

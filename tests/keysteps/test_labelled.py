@@ -52,7 +52,7 @@ def task(noise: float = 0.5, seed: int = 0, looks: int = 5) -> tuple[NDArray[Any
 
 
 def decoded(x: NDArray[Any], K: int, labels: NDArray[np.int64], videos: Collection[int], extra: int = 0) -> Any:
-    """Decode where the labels of some videos are given."""
+    """Decode samples with the labels of some videos given."""
     given = np.where(np.isin(np.repeat(np.arange(V), T), list(videos)), labels, UNKNOWN)
     frames, settings = Frames(x, (T,) * V, 2.0, given=given), SETTINGS.model_copy(update={"extra": extra})
     return decode_labelled(frames, K, np.random.default_rng(0), settings)
@@ -69,7 +69,7 @@ def test_what_is_given_stays_to_the_sample_whatever_the_features_say() -> None:
 
 def test_key_steps_mean_what_people_say_and_not_what_clusters() -> None:
     x, looks = task()
-    # Two appearances are one key step, and one is background, which only the labels tell.
+    # Two appearances are one key step, and another is background, which only the labels show.
     meant = np.array([0, 0, 1, NO_CLUSTER, 2])[looks]
     made = decoded(x, 3, meant, [0, 3])
     assert (made.labels == meant).mean() > 0.98
@@ -131,7 +131,7 @@ def test_suggested_are_those_that_teach_and_then_those_that_labelled_videos_do_n
     generator = np.random.default_rng(0)
     one, other = generator.normal(size=(2, 4, 16))
     labels = np.repeat(np.arange(4), 15)
-    # Two kinds of performance, five videos of one and three of the other, and no key step looks alike in both.
+    # Five videos show one kind of performance and three another, and no key step looks alike in both.
     x = np.concatenate([(one if v < 5 else other)[labels] + 0.1 * generator.normal(size=(T, 16)) for v in range(V)])
 
     def suggested(n: int, **known: Any) -> list[int]:
@@ -176,7 +176,7 @@ def arrays() -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
 
 def test_from_python_by_labels_or_by_segments(arrays: Any) -> None:
     videos, labels = arrays
-    # Segments of videos in which both have all steps, in names; numbers follow their first occurrence.
+    # Two videos, which both have all steps, are labelled with names; numbers follow their first occurrence.
     table = pd.DataFrame({"start_s": np.arange(5) * 6.0, "end_s": np.arange(1, 6) * 6.0})
     tables = {name: table.assign(label=[f"step {k}" for k in labels[name][::12]]) for name in ("take 0", "take 1")}
     by_name = rgwot.discover(videos, fps=2, labels=tables)
@@ -366,9 +366,10 @@ def test_posteriors_are_those_of_all_paths_of_states() -> None:
     x = rng.normal(size=(12, 3)) + np.where(labels == UNKNOWN, 0, labels)[:, None]
     states = StateModel.fit(x, (6, 6), labels, 4)
     assert states.states.tolist() == [0, 1, 2]
-    # First states: 0 and 1, each counted once more than the 1 that every class has.
+    # The videos begin with 0 and 1; each is counted once in addition to the 1 that every class starts with.
     np.testing.assert_allclose(states.first, [2 / 5, 2 / 5, 1 / 5])
-    # From 0 to 0 and to 1 once, with 1/4 added for every class; none across the unlabelled sample or to another video.
+    # 0 is followed once by 0 and once by 1, and 1/4 is added for every class; transitions across the unlabelled sample
+    # or to the next video do not count.
     np.testing.assert_allclose(states.transitions[0], np.array([1.25, 1.25, 0.25]) / 2.75)
     np.testing.assert_allclose(states.transitions[1], np.array([0.25, 1.25, 1.25]) / 2.75)
     known = labels != UNKNOWN
@@ -466,12 +467,12 @@ def test_one_answer_does_not_make_the_other_key_steps_disappear() -> None:
             assert (labels[looks == look] == int(step)).mean() > 0.95
         others = [name for name in found.diagnostics["labelled"]["names"].values() if name.startswith("unlabelled")]
         assert others == [f"unlabelled {letter}" for letter in "ABCDE"[: 5 - len(named)]]
-    # Where most of the key steps of a video are marked, there are no others.
+    # If most of the key steps of a video are marked, no others are added.
     every = [T + int(np.flatnonzero(looks[T : 2 * T] == look)[5]) for look in range(3)]
     assert rgwot.discover(videos, fps=2, K=5, labels=answered(*every)).diagnostics["labelled"]["extra"] == 0
 
 
-def test_the_next_question_is_the_same_with_what_was_kept_and_segments_nothing(
+def test_the_next_question_is_the_same_from_the_cache_without_segmenting_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     x, looks = task()

@@ -29,7 +29,7 @@ def memberships(T: int, K: int, seed: int) -> np.ndarray:
 
 
 def averages(lengths: list[int], window: float) -> np.ndarray:
-    """B, entry by entry."""
+    """Return the matrix B of averages over the window, entry by entry."""
     T, first = sum(lengths), 0
     B = np.zeros((T, T))
     for length in lengths:
@@ -43,7 +43,7 @@ def averages(lengths: list[int], window: float) -> np.ndarray:
 
 
 def energy(x: np.ndarray, lengths: list[int], p: np.ndarray, A: np.ndarray, s: MeanfieldSettings) -> float:
-    """F(p, A) by loops (methods 5.4)."""
+    """Return F(p, A), computed by loops (methods 5.4)."""
     T, K = p.shape
     B = averages(lengths, s.window)
     W = B.T @ B
@@ -124,7 +124,7 @@ def test_no_update_of_either_kind_raises_the_energy(
     if (solution.memberships > 0).all():
         last = energy(x, lengths, solution.memberships, solution.centres, s)
         assert solution.energies[-1] == pytest.approx(last, abs=1e-9 * scale)
-    # With shares and centres fixed, too: other videos.
+    # This also holds with fixed shares and centres, as for other videos.
     chain = _Chain(lengths, s, solution.shares)
     start = np.full((K, T), 1 / K)
     moved = chain.run(np.log(start), start, x, solution.centres, fixed=True)
@@ -158,7 +158,7 @@ def agreement(labels: np.ndarray, truth: np.ndarray) -> float:
     return max(float((labels == truth).mean()), float((labels == 1 - truth).mean()))
 
 
-def test_two_key_steps_are_found_and_told_of() -> None:
+def test_two_key_steps_are_found_and_reported() -> None:
     frames, truth = two_steps()
     decoded = decode_by("meanfield", frames, 2, {}, np.random.default_rng(0))
     assert agreement(decoded.labels, truth) > 0.97

@@ -22,7 +22,7 @@ V, T, K = 6, 60, 4
 
 @pytest.fixture(scope="module")
 def samples() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Samples of V videos with K steps in orders of their own, and the steps; the last step is three times shorter."""
+    """Return samples and steps of V videos with K steps in their own orders; the last step is three times shorter."""
     generator = np.random.default_rng(0)
     centres, parts = generator.normal(size=(K, 16)), []
     for _ in range(V):
@@ -60,7 +60,7 @@ def test_what_was_answered_is_not_asked_again_nor_what_looks_the_same(samples: A
 
 
 def test_moments_are_spread_over_videos_that_differ() -> None:
-    """Each video has looks of its own."""
+    """All samples of a video look alike, and unlike those of other videos."""
     generator = np.random.default_rng(1)
     x = np.repeat(generator.normal(size=(V, 16)), T, axis=0) + 0.3 * generator.normal(size=(V * T, 16))
     chosen = suggest_moments(Frames(x, (T,) * V, 2.0), V, V, SETTINGS.meanfield, np.random.default_rng(0))

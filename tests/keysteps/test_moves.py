@@ -1,4 +1,4 @@
-"""Key steps that come at another place: costs of moves against reordered references, and the way back."""
+"""Key steps that come at another place: costs of moves compared with reordered references, and moves back."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_costs_are_those_of_reordered_references() -> None:
 
 
 def steps(order: list[int], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return directions and labels of a video of `ALIGNED` samples with steps of equal length in an order."""
+    """Return unit vectors and labels of a video of `ALIGNED` samples whose steps have equal lengths and this order."""
     labels = np.repeat(order, ALIGNED // len(order))
     return directions(np.eye(6)[labels] + 0.2 * rng.normal(size=(ALIGNED, 6))), labels
 

@@ -68,7 +68,7 @@ def test_ties_go_to_what_usually_comes_first() -> None:
 
 
 def test_what_is_still_tied_goes_by_text() -> None:
-    # Both steps have mean rank 1.5, so nothing but the text tells the two orders apart.
+    # Both steps have mean rank 1.5, so only the text decides between the two orders.
     assert rank_procedures({"a": (2, 1), "b": (1, 2)}).order.tolist() == ["1>2", "2>1"]
 
 
@@ -84,8 +84,8 @@ def test_procedures_hold_every_video_once(orders: dict[str, tuple[int, ...]]) ->
     assert rank_procedures(dict(reversed(list(orders.items())))).equals(table)
 
 
-def test_order_information_is_what_a_key_step_tells_of_the_next() -> None:
-    # 0 1 0 2 and 0 2 0 1: of six borders 0 is followed by 1 and by 2 twice, 1 and 2 by 0 once.
+def test_order_information_is_what_a_key_step_says_about_the_next() -> None:
+    # 0 1 0 2 and 0 2 0 1 have six borders: 0 is followed twice by 1 and twice by 2, and 1 and 2 once each by 0.
     labels = np.array([0, 0, 1, 0, 2, 0, 2, 2, 0, 1])
     assert order_information(labels, (5, 5)) == pytest.approx((4 * np.log(3 / 2) + 2 * np.log(3)) / 6)
     # Renumbering key steps changes nothing.
@@ -126,7 +126,7 @@ def test_short_segments_do_not_count_and_what_they_separate_is_one_occurrence() 
     assert told["key_step"].tolist() == [1, 2, 1, 0, 1, 3, 2]
     assert told["counts"].tolist() == [True, False, True, False, True, False, True]
     (video,) = occurrences({"v": told})
-    # Background keeps the third segment apart; nothing of key step 3 is left.
+    # Background keeps the second occurrence of 1 apart; key step 3 has no occurrence.
     assert video.events == (Event(1, 0, 14), Event(1, 16, 22), Event(2, 24, 34))
     assert video.duration_s == 34
     assert first_order(video.events) == (1, 2)
@@ -140,7 +140,7 @@ def test_neighbours_that_look_like_each_other_count_as_what_they_show() -> None:
     assert told["v"]["shows"].tolist() == [1, 3, 2, 4]
     assert told["v"]["counts"].all()
     assert first_order(occurrences(told)[0].events) == (1, 3, 2, 4)
-    # A segment that looks like its neighbours, whose key step is nowhere else, is no occurrence.
+    # A segment that looks like its neighbours does not count if its key step occurs nowhere else.
     told = counted(segments, usual_of(segments), segments_of(v="aaaaaaccccccdddd"))
     assert told["v"]["shows"].tolist() == [1, 2, 3, 4]
     assert told["v"]["counts"].tolist() == [True, False, True, True]
@@ -155,11 +155,11 @@ def test_what_counts_is_written_read_and_follows_names(tmp_path: Path) -> None:
     path = tmp_path / "segments.csv"
     table.to_csv(path, index=False)
     pd.testing.assert_frame_equal(read_segments(path), table.astype({"video": object}), check_dtype=False)
-    # The sliver has the name of its neighbours: all three are one segment, and an occurrence.
+    # The segment that does not count has the name of its neighbours, so all three become one segment that counts.
     merged = as_named(table[table["scope"] == "task"], {1: "pour", 2: "pour"})
     assert merged["key_step"].tolist() == merged["shows"].tolist() == [1, 3]
     assert merged["counts"].all()
-    # Results without these columns: every segment is an occurrence.
+    # In results without these columns, every segment of a key step counts.
     table.drop(columns=["shows", "counts"]).to_csv(path, index=False)
     assert read_segments(path)["counts"].tolist() == [True] * 4 + [False] * 4
     table.assign(counts="maybe").to_csv(path, index=False)

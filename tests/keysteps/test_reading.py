@@ -126,9 +126,9 @@ def sampled(n: int = 10, noise: float = 0.6, seed: int = 0) -> tuple[dict[str, n
     return x, labels
 
 
-def test_deviations_that_order_hides_are_told() -> None:
+def test_deviations_that_order_hides_are_found() -> None:
     x, truth = sampled()
-    # Labels of a decoder that relies on usual times: every video in the usual order.
+    # A decoder that relies on usual times gives every video the usual order.
     labels = {
         name: (np.arange(len(y)) * 5 // len(y) + 1) if name in ("v7", "v8", "v9") else y for name, y in truth.items()
     }

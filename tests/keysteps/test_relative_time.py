@@ -27,7 +27,7 @@ from rgwot.keysteps.settings import MeanfieldSettings
 def test_is_the_inner_product_with_the_means_of_the_other_videos() -> None:
     x = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0], [0.0, 1.0]])
     labels = np.array([0, 1, 0, 1])
-    # Two videos of two samples: the other video has one sample per label, shrunk by two: a third of it.
+    # Each of the two videos has one sample per label. A mean of n samples is shrunk by n / (n + 2), here 1/3.
     expected = (1 * 3 / 3 + 2 * 1 / 3 + 3 * 1 / 3 + 1 * 2 / 3) / (1 + 4 + 9 + 1)
     assert explained_share(x, labels, (2, 2)) == pytest.approx(expected, rel=1e-12)
 
@@ -121,7 +121,7 @@ def test_the_length_of_embeddings_and_the_order_of_channels_do_not_matter(monkey
 
 
 def paced(generator: np.random.Generator, durations: tuple[int, ...]) -> np.ndarray:
-    """Return samples (T, 24) of five steps in one order, each of so many samples."""
+    """Return samples (T, 24) of five steps in one order, with the given numbers of samples."""
     looks = np.random.default_rng(0).normal(size=(5, 24))
     return np.repeat(looks, durations, axis=0) + generator.normal(scale=0.3, size=(sum(durations), 24))
 
@@ -137,7 +137,7 @@ def test_common_time_is_the_same_in_the_same_step_at_any_pace() -> None:
     for video, own in enumerate(times):
         assert (np.diff(own) >= 0).all()
         assert 0 <= own[0] < own[-1] <= 1
-        # The end of a step is where it is on average, although it is at 20 % in one video and at 60 % in another.
+        # In common time, a step ends where it does on average, even if at 20 % of one video and 60 % of another.
         expected = np.mean([end / T for end, T in zip(ends, lengths, strict=True)], axis=0)
         np.testing.assert_allclose(own[ends[video][:-1]], expected[:-1], atol=0.03)
     # The length of embeddings does not matter.
@@ -192,7 +192,7 @@ def test_lengths_stay_one_and_inner_products_are_shared_out() -> None:
     timed = with_time(x, (3, 4), 0.2)
     assert np.linalg.norm(timed, axis=1) == pytest.approx(1.0)
     directions = x / np.linalg.norm(x, axis=1, keepdims=True)
-    # Second of three and third of four samples: relative times 1/2 and 5/8, an eighth of half a circle apart.
+    # Samples 1 (of three) and 5 (third of four) have relative times 1/2 and 5/8, an eighth of half a circle apart.
     expected = 0.8 * directions[1] @ directions[5] + 0.2 * np.cos(np.pi / 8)
     assert timed[1] @ timed[5] == pytest.approx(expected)
 

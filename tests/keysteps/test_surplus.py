@@ -22,10 +22,11 @@ def test_a_key_step_is_in_every_video_and_in_one_place() -> None:
 
 def test_hand_computed_likeness() -> None:
     labels = np.array([0, 0, 1, 1, 0, 1, 1, 0])
-    # Coverage: both half of both videos, a tie. Within a video: 0 has spread 0.125 and 0.375, 1 has 0.125 twice, so z
-    # is 1 and -1. Mean times of 0 are 0.25 and 0.5, of 1 0.75 and 0.5: between videos a tie.
+    # Both clusters cover half of each video, a tie. Within the videos, 0 has spreads of 0.125 and 0.375 and 1 has 0.125
+    # twice, so z is 1 and -1. The mean times are 0.25 and 0.5 for 0, and 0.75 and 0.5 for 1, which vary equally.
     assert likeness(labels, (4, 4), 2) == pytest.approx([-1.0, 1.0])
-    # Three clusters: shares in the only video 1/6, 1/3 and 1/2, spreads 0, 1/12 and 1/sqrt(54), no difference of place.
+    # In a single video, three clusters have shares 1/6, 1/3 and 1/2 and spreads 0, 1/12 and 1/sqrt(54); with one video,
+    # places do not vary.
     share, spread = np.log(np.array([1 / 6, 1 / 3, 1 / 2]) + 0.01), np.array([0, 1 / 12, 54**-0.5])
     z = [(values - values.mean()) / values.std() for values in (share, spread)]
     assert likeness(np.array([0, 1, 1, 2, 2, 2]), (6,), 3) == pytest.approx(z[0] - z[1])
@@ -56,7 +57,7 @@ def test_kept_clusters_are_numbered_in_turn() -> None:
 def test_every_decoder_can_say_background(name: str) -> None:
     generator = np.random.default_rng(1)
     looks = np.eye(6) * 4
-    # Steps 0, 1, 2 in the same places of every video; 3, 4, 5 each in one video alone.
+    # Steps 0, 1 and 2 are at the same places in every video; 3, 4 and 5 occur in one video each.
     labels = np.concatenate([np.repeat([0, 3 + video, 1, 3 + video, 2], 8) for video in range(3)])
     x = looks[labels] + generator.normal(scale=0.1, size=(120, 6))
     frames = Frames(x, (40, 40, 40), 2.0)

@@ -24,7 +24,7 @@ def test_single_samples_are_merged_as_scipy_does(seed: int, n: int) -> None:
     x = np.random.default_rng(seed).normal(size=(n, 3))
     merges = ward(x, np.arange(n))
     oracle = linkage(x, "ward")
-    # SciPy's height is the square root of twice what the sum of squares grows by.
+    # SciPy's height is the square root of twice the increase of the sum of squares.
     total = np.square(x - x.mean(axis=0)).sum()
     assert [lost for *_, lost in merges] == pytest.approx((oracle[:, 2] ** 2 / 2 / total).tolist())
     assert sum(lost for *_, lost in merges) == pytest.approx(1)
@@ -34,7 +34,7 @@ def test_single_samples_are_merged_as_scipy_does(seed: int, n: int) -> None:
 
 def test_mass_counts() -> None:
     x = np.array([[0.0]] * 8 + [[1.0]] * 8 + [[2.2]])
-    # Two of eight cost 8 * 8 / 16 = 4 to merge, the single one 8 / 9 * 1.44 with its neighbour.
+    # Merging the two clusters of eight costs 8 * 8 / 16 = 4; the single sample with its neighbour, 8 / 9 * 1.44.
     (first, second) = ward(x, np.repeat([0, 1, 2], [8, 8, 1]))
     assert first[:2] == (1, 2)
     assert first[2] == pytest.approx(8 / 9 * 1.2**2 / np.square(x - x.mean()).sum())

@@ -123,7 +123,7 @@ def annotations(folder: Path, rows: str) -> Path:
 
 
 def test_annotations_are_written_as_key_steps_are(tmp_path: Path) -> None:
-    """Where two overlap the later one counts; time without an annotation is background."""
+    """Where two annotations overlap, the later one counts; time without an annotation is background."""
     given = annotations(tmp_path, "b,1,3,2,x\nb,2,5,1,y\nbroken,0,1,9,z\n007,0,7.5,3,z\n")
     facts = decode_trivial(
         manifest(tmp_path, fps="30"),
@@ -147,7 +147,7 @@ def test_annotations_are_written_as_key_steps_are(tmp_path: Path) -> None:
     assert (procedure.learner, procedure.n_videos, len(procedure.nodes)) == ("chain", 2, 3)
 
 
-def test_a_step_without_length_is_no_key_step(tmp_path: Path) -> None:
+def test_a_step_without_length_is_not_a_key_step(tmp_path: Path) -> None:
     given = annotations(tmp_path, "a,0,1,1,x\na,1,2,2,y\na,2,2,3,never\n")
     facts = decode_trivial(manifest(tmp_path), tmp_path / "out", Annotations(), 0, 1, annotations_csv=given)
     assert facts.K == 2

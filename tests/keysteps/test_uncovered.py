@@ -26,7 +26,7 @@ V, EACH, K = 5, 12, 5
 
 @pytest.fixture(scope="module")
 def recordings() -> tuple[EmbeddedTask, dict[str, NDArray[np.int64]]]:
-    """A task whose videos have five key steps in orders of their own, the last one never first or last."""
+    """Return a task and its labels: videos with five key steps in their own orders, with key step K never at an end."""
     generator = np.random.default_rng(0)
     centres = generator.normal(size=(K, 16))
     videos, labels = {}, {}
@@ -44,13 +44,13 @@ def given(labels: Mapping[str, NDArray[np.int64]], **more: Any) -> Given:
     return Given({name: labels[name] for name in list(labels)[:3]}, {}, K, **more)
 
 
-def test_a_step_that_nobody_labelled_is_told_with_its_share(recordings: Any) -> None:
+def test_a_step_that_nobody_labelled_is_reported_with_its_share(recordings: Any) -> None:
     task, labels = recordings
     hidden = {name: np.where(own == K, -1, own) for name, own in labels.items()}
     assert uncovered(task, given(hidden)) == UncoveredFacts(share=1 / K, videos=["v0", "v1", "v2"])
     # If it is labelled as background, it is covered.
     assert uncovered(task, given({name: np.maximum(own, 0) for name, own in hidden.items()})) is None
-    # An interruption of one video is no step.
+    # An interruption in a single video is not a step.
     assert uncovered(task, given({**labels, "v0": hidden["v0"]})) is None
 
 
@@ -61,7 +61,7 @@ def test_unlabelled_time_that_looks_like_labelled_steps_is_covered(recordings: A
     for place, name in enumerate(("v0", "v1", "v2"), 1):
         partly[name][place * EACH : (place + 1) * EACH] = -1
     assert uncovered(task, given(partly)) is None
-    # Marks leave time of their own step unlabelled.
+    # Marks label only moments, and leave other time of their key step unlabelled.
     sparse = {name: np.where(np.arange(len(own)) % EACH == 5, own, -1) for name, own in labels.items()}
     marks = {name: own >= 0 for name, own in sparse.items()}
     assert uncovered(task, given(sparse, marks=marks)) is None
@@ -82,7 +82,7 @@ def test_it_is_a_warning_of_the_result(recordings: Any, tmp_path: Path) -> None:
     assert np.mean([(more.labels[name] == K) == (labels[name] == K) for name in videos]) > 0.95
 
 
-def test_a_step_of_all_teaching_videos_that_few_others_have_is_told(recordings: Any) -> None:
+def test_a_step_of_all_teaching_videos_that_few_others_have_is_reported(recordings: Any) -> None:
     task, labels = recordings
     key_steps = decode_task(task, Kmeans(K=2), 0, alone=False, check=False)
     teaching = ("v0", "v1", "v2")
@@ -98,7 +98,7 @@ def test_a_step_of_all_teaching_videos_that_few_others_have_is_told(recordings: 
     every = Given({name: np.array([1, 2, -1]) for name in teaching}, {2: "stir"}, 2)
     (line,) = told(2, every)
     assert line.startswith("key step 2 (stir): in 3 of 3 annotated videos, found in 2 of 5 others; expected it in most")
-    # Three of five are 60 %.
+    # Three of five others, 60 %, are not few.
     assert told(3, every) == []
     # A step that one teaching video lacks may be left out elsewhere, and two teaching videos are too few.
     assert told(0, replace(every, labels={**every.labels, "v1": np.array([1, 1, 0])})) == []

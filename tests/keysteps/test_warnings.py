@@ -1,4 +1,4 @@
-"""Every warning is given for facts and data that deserve it, and for no others."""
+"""Every warning is given for facts and data that deserve it, and only for these."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SOUND: dict[str, Any] = {
 }
 
 
-def test_nothing_is_said_of_what_is_sound() -> None:
+def test_sound_results_give_no_warning() -> None:
     assert doubts(**SOUND) == []
     assert doubts(6, {"a": 6}, 0.0) == []
     assert doubts(6, {"a": 6}, 0.0, time=TimeChoice(chosen=0.0, why="there is only one video")) == []
@@ -59,7 +59,7 @@ def test_nothing_is_said_of_what_is_sound() -> None:
         ),
     ],
 )
-def test_what_is_unsound_is_said_in_one_line(changed: dict[str, Any], message: str) -> None:
+def test_unsound_results_give_a_warning_of_one_line(changed: dict[str, Any], message: str) -> None:
     (warning,) = doubts(**{**SOUND, **changed})
     assert warning.startswith(message)
     assert "\n" not in warning
@@ -87,7 +87,7 @@ def test_seeds_agree_on_steps_that_are_there_and_not_on_noise(decoder: str, capl
     assert "warning" in repr(unsure)
 
 
-def test_seeds_that_disagree_about_a_single_video_are_told() -> None:
+def test_seeds_that_disagree_about_a_single_video_are_reported() -> None:
     noise = [np.random.default_rng(7).normal(size=(300, 12))]
     result = discover(noise, fps=2, K=7)
     assert result.diagnostics["task"]["seeds_differ"] > 0.25
@@ -141,7 +141,7 @@ def test_scales_of_channels_are_measured_where_features_are_imported(
     for name in ("near", "far"):
         import_features(tmp_path / f"{name}.npy", tmp_path / f"{name}.zarr", form)
         assert (open_store(tmp_path / f"{name}.zarr").attributes["scales"] > 1000) == (name == "far")
-    # Whether they matter depends on the embedding.
+    # There is no warning here, because whether scales matter depends on the embedding.
     assert not caplog.text
 
 

@@ -12,7 +12,7 @@ from rgwot.keysteps.warping import ALIGNED, evenly_spaced, warp
 
 
 def least_cost(apart: NDArray[np.float64]) -> float:
-    """Sum the cheapest path cell by cell."""
+    """Return the cost of the cheapest path, computed cell by cell."""
     sums = np.full((len(apart) + 1, apart.shape[1] + 1), np.inf)
     sums[0, 0] = 0
     for i in range(len(apart)):
@@ -39,7 +39,7 @@ def test_the_cheapest_path_of_every_pair(P: int) -> None:
 def test_labels_follow_the_order_where_two_steps_look_alike() -> None:
     generator = np.random.default_rng(1)
     a, b = generator.normal(size=(2, 8))
-    # The first and the last step look the same; in the other video they take another share of the time.
+    # The first and the last step look the same; the two videos spend different shares of their time on them.
     labels = [np.repeat([0, 1, 2], [40, 50, 30]), np.repeat([0, 1, 2], [20, 30, 90])]
     looks = np.stack([a, b, a])
     x = directions(np.concatenate([looks[label] for label in labels]) + 0.05 * generator.normal(size=(260, 8)))
@@ -50,7 +50,7 @@ def test_labels_follow_the_order_where_two_steps_look_alike() -> None:
     assert (p.argmax(axis=1) == np.concatenate(labels)).mean() > 0.97
 
 
-def test_where_nothing_is_said_all_classes_are_alike_and_the_nearer_video_says_more() -> None:
+def test_without_labels_all_classes_are_alike_and_the_nearer_video_counts_more() -> None:
     generator = np.random.default_rng(2)
     x = directions(generator.normal(size=(3 * ALIGNED, 8)))
     x[2 * ALIGNED :] = x[:ALIGNED]

@@ -25,7 +25,7 @@ def pair(seed: int = 0, batch: int = 3, n: int = 6, m: int = 4) -> tuple[Tensor,
 def test_oracle_of_three_one_hot_frames(dtype: torch.dtype) -> None:
     x = torch.eye(3, dtype=dtype)[None]
     loss = alignment_loss(x, x, align_frames(x, x, solver="parity").weights)
-    # 2.4658240601e-4 in 40-digit arithmetic; in float32, log P near P = 1 keeps an absolute error of 6e-8.
+    # The value in 40-digit arithmetic is 2.4658240601e-4; in float32, log P near P = 1 has an absolute error of 6e-8.
     assert loss.item() == pytest.approx(2.46583e-4, abs=1e-9 if dtype == torch.float64 else 1e-7)
     if dtype == torch.float64:
         assert loss.item() == pytest.approx(2.4658240601e-4, rel=1e-10)
@@ -80,7 +80,7 @@ def test_autocast_does_not_lower_the_precision() -> None:
     torch.testing.assert_close(half, inside, rtol=0.05, atol=0)
 
 
-def test_mistakes_are_told() -> None:
+def test_mistakes_are_refused() -> None:
     x, y, plan = pair()
     with pytest.raises(ValueError, match=r"found \(3, 6, 5\), \(3, 4, 5\), \(3, 4, 6\)"):
         alignment_loss(x, y, plan.transpose(1, 2))

@@ -28,7 +28,7 @@ def video(seed: int = 0, batch: int = 2, n: int = 6, dim: int = 4) -> tuple[Tens
 
 
 def written_out(x: Tensor, times: Tensor, lambda_: float, sigma: float, **reading: Any) -> float:
-    """Sum over i and j, one video, one pair at a time."""
+    """Return the sum over i and j for one video, one pair of frames at a time."""
     total = 0.0
     for i in range(len(x)):
         for j in range(len(x)):
@@ -50,9 +50,9 @@ def written_out(x: Tensor, times: Tensor, lambda_: float, sigma: float, **readin
         (RGWOT_CODE, [0, 400, 800], 6.56, 1e-6),
         (PAPER, [0, 400, 800], 2_934_909.66, 5e-3),
         (PAPER, [0, 1, 2], 2.828427, 5e-7),
-        # Both ways each. All apart: 1.16 (2 - sqrt 2) twice, and 1.64 (2 - 0) for the frames that are the same.
+        # Every pair counts twice. All are apart: two pairs give 1.16 (2 - sqrt 2), that of equal frames 1.64 (2 - 0).
         (CNC_CODE, [0, 400, 800], 9.278049, 1e-6),
-        # The first two together: sqrt 2 / 1.01; then 1.64 * 2 and 1.49 (2 - sqrt 2).
+        # The first two frames are near and give sqrt 2 / 1.01; the other pairs give 1.64 * 2 and 1.49 (2 - sqrt 2).
         (CNC_CODE, [0, 100, 800], 11.106066, 1e-6),
     ],
 )
@@ -63,7 +63,8 @@ def test_oracles(reading: dict[str, Any], times: list[int], expected: float, dig
 
 
 def test_the_window_of_lav_is_ten_frames() -> None:
-    # Its code compares |t_i - t_j| / L with 10 / L, L in frames. By hand: 8 frames apart d^2 = 2, 800 apart 1.64 * 2.
+    # The code of LAV compares |t_i - t_j| / L with 10 / L, with L in frames. By hand, frames that are 8 apart give
+    # d^2 = 2, and those that are 800 apart give 1.64 * 2.
     x = torch.tensor([[[1, 0], [0, 1], [1, 0]]], dtype=torch.float64)
     frames = torch.tensor([[0.0, 8.0, 800.0]])
     normalised = cidm_loss(x, frames.double() / 1000, sigma=10 / 1000, duration=1)
@@ -116,7 +117,7 @@ def test_gradient_is_finite_where_frames_coincide(reading: dict[str, Any], dtype
     assert x.grad is not None
     assert x.grad.isfinite().all()
     assert (x.grad[0, 2].abs() > 0).any()
-    # Coinciding frames give each other no direction; both are pushed off the third alike.
+    # Coinciding frames do not push each other; both are pushed away from the third in the same direction.
     weight = [900**2 + 1, 400**2 + 1] if "weight" in reading else [1.81, 1.16]
     torch.testing.assert_close(x.grad[0, 0] / weight[0], x.grad[0, 1] / weight[1], rtol=1e-5, atol=1e-6)
 
@@ -140,7 +141,7 @@ def test_autocast_does_not_lower_the_precision() -> None:
     assert torch.equal(inside, cidm_loss(x, times, sigma=200, duration=1000))
 
 
-def test_mistakes_are_told() -> None:
+def test_mistakes_are_refused() -> None:
     x, times = video()
     with pytest.raises(ValueError, match=r"\(2, 6, 4\), \(2, 5\)"):
         cidm_loss(x, times[:, :5])

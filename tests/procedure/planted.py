@@ -21,7 +21,7 @@ def recordings(*orders: Sequence[int]) -> list[Recording]:
 
 
 def planted(needs: Sequence[tuple[int, int]], n: int, n_videos: int, erring: int, seed: int) -> list[Recording]:
-    """Draw orders of key steps 1 to n that meet the needs; the last ``erring`` videos are orders at random."""
+    """Draw orders of key steps 1 to n that meet the needs; the last ``erring`` videos have random orders."""
     rng = np.random.default_rng(seed)
     found = []
     for video in range(n_videos):

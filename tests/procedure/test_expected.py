@@ -34,7 +34,7 @@ def differing(content: Any, videos: list[Recording], names: dict[int, str] | Non
 def test_a_list_is_a_chain_and_needs_pass_through_steps_that_nobody_does() -> None:
     steps = parse_expected(LIST, "sop.yaml")
     assert steps[3] == ExpectedStep("nails", ("scrub",), optional=True)
-    # In order; scrubbed twice, as allowed; soap again, which is not; wet left out; dried before scrubbing.
+    # v0 is in order; v1 repeats scrub, which is allowed, and soap, which is not; v2 leaves out wet; v3 dries too early.
     videos = recordings((1, 2, 3, 4), (1, 2, 3, 2, 3, 4), (2, 3, 4), (1, 2, 4, 3))
     assert differing(LIST, videos) == {("v1", "repeated", 2), ("v2", "missing", 1), ("v3", "too_early", 4)} | (
         differing(LIST, videos) & {("v3", "too_late", 3)}
@@ -86,7 +86,7 @@ def test_bad_files_are_one_line(tmp_path: Path, text: str, words: str) -> None:
         read_expected(tmp_path / "other.yaml")
 
 
-def test_a_study_that_expects_a_procedure_is_told_what_differs_from_it(tmp_path: Path) -> None:
+def test_a_study_that_expects_a_procedure_lists_what_differs_from_it(tmp_path: Path) -> None:
     orders = ["abcd", "abcd", "acbd", "abd"]
     rows = [
         (f"v{n}", 4.0 * at, 4.0 * at + 4, ord(step) - 96)
@@ -112,7 +112,7 @@ def test_a_study_that_expects_a_procedure_is_told_what_differs_from_it(tmp_path:
     assert actual == [(one.video, one.kind, one.key_step) for one in own_deviations(key_steps, expected)]
     assert ("v3", "missing", 3) in actual
     assert any(video == "v2" and kind.startswith("too") for video, kind, _ in actual)
-    # The study names the file, and readers tell what it says now.
+    # The study names the file, and readers use its present content.
     (tmp_path / "config.yaml").write_text("datasets: {mine: {expected: '{task}.yaml'}}\n", encoding="utf-8")
     (tmp_path / "tea.yaml").write_text("[wet, soap, {step: scrub, optional: true}, dry, cream]\n", encoding="utf-8")
     lines = procedure_lines(folder)
@@ -125,6 +125,6 @@ def test_a_study_that_expects_a_procedure_is_told_what_differs_from_it(tmp_path:
         if row.deviation.against == "own"
     }
     assert {video for video, _ in told_now} == {"v2"}
-    # Without a name, nothing can be compared.
+    # Without names of key steps, nothing can be compared.
     write_keysteps(folder, KeySteps({"task": segments}, key_steps.orders, procedure, Diagnostics(K=4)), expected)
     assert any("name the key steps" in line for line in procedure_lines(folder))

@@ -59,7 +59,7 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
     # A given need has no number of videos.
     (row, _) = step_facts(procedure([node(1), node(2)], [replace(edge(2, 1, 0, 0), interval=(1.0, 1.0))], (1, 2)))
     assert row.cells()[5] == "2"
-    # Where every key step occurs once, the times per video say nothing.
+    # If every key step occurs once, there is no column of times per video.
     once = replace(TEA, nodes=tuple(replace(one, repeats=1.0) for one in TEA.nodes))
     assert "Times per video" in step_table(step_facts(TEA))[0]
     assert "Times per video" not in step_table(step_facts(once))[0]
@@ -88,10 +88,10 @@ def test_the_order_joins_what_may_come_in_either_order_and_says_what_is_optional
         ),
     ],
 )  # fmt: skip
-def test_orders_that_are_no_row(
+def test_orders_that_are_not_a_sequence(
     steps: tuple[int, ...], groups: tuple[tuple[int, ...], ...], needs: tuple[int, ...], message: str
 ) -> None:
-    """The key steps ``needs`` come before the last one, and nothing needs the last."""
+    """The last key step needs the key steps ``needs``, and nothing needs the last one."""
     edges = [*(edge(step, steps[-1]) for step in needs), *(edge(step, "END") for step in steps)]
     assert order_sentence(procedure([node(step) for step in steps], edges, steps, groups=groups)) == message
 
@@ -102,7 +102,7 @@ def test_what_to_doubt_is_one_sentence() -> None:
         "Reliability: step 4 was found after step 3 in only 5 of the 6 videos that have both and "
         "step 2 after boil in 8 of 9."
     )
-    # Of the needs on the page, those of least confidence come first, even if no video contradicts it.
+    # Of the needs on the page, the one of least confidence is named, even if no video contradicts it.
     unsure = (edge(1, 2), edge(1, 3), edge(2, 4, 6, 6, 0.6), edge(3, 4, 3, 3, 0.2))
     unsure = replace(TEA, needs=unsure, edges=unsure)
     assert doubt_sentence(unsure, found) == "Reliability: step 4 was found after step 2 in only 6 videos."
@@ -162,11 +162,11 @@ def test_a_missing_key_step_that_was_due_in_the_whole_video_was_due_at_any_time(
         (4.0, 6.0, 5, 0.9, ("very short or left out", "perhaps")),
         (0.0, 6.0, 5, None, ("very short or left out", "perhaps")),
         (4.0, 6.0, 5, 0.1, ("very short or left out", "doubtful")),
-        # The same without a second reading.
+        # Without a second reading, nothing is sure.
         (4.0, 6.0, 2, None, ("left out", "perhaps")),
     ],
 )
-def test_a_missing_step_is_told_no_more_surely_than_it_is_known(
+def test_a_missing_step_is_stated_no_more_surely_than_it_is_known(
     start_s: float, end_s: float, key_step: int, sureness: float | None, cells: tuple[str, str]
 ) -> None:
     recordings = [Recording("v", (Event(5, 4.0, 4.5),), 9.0), Recording("w", (Event(2, 4.0, 6.0),), 99.0)]
@@ -179,7 +179,7 @@ def test_a_missing_step_is_told_no_more_surely_than_it_is_known(
 
 
 def test_a_step_that_an_order_lists_is_never_called_left_out() -> None:
-    # One segment, of key step 1, counts as key step 2, which a second reading does not find.
+    # The only segment, of key step 1, counts as key step 2, which a second reading does not find.
     counting, every = Recording("v", (Event(2, 1, 5),), 9.0), Recording("v", (Event(1, 1, 5),), 9.0)
     missing = Deviation("v", "missing", 2, 4.0, 6.0, 3.0, 0.9)
     (row,) = deviation_facts([missing], [counting, every])

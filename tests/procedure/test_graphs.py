@@ -25,7 +25,8 @@ def test_scores_of_sets():
 
 
 def test_edges_by_hand():
-    # 1 and 2 before 3, learned as a chain: START-1, 2-3 and 3-END of four edges are right; the truth has five.
+    # In truth, 1 and 2 come before 3. Of the four edges of the learned chain, START-1, 2-3 and 3-END are right; the
+    # truth has five edges.
     true = {("START", 1), ("START", 2), (1, 3), (2, 3), (3, "END")}
     actual = {("START", 1), (1, 2), (2, 3), (3, "END")}
     assert edge_scores(true, actual) == pytest.approx((3 / 4, 3 / 5, 2 / 3))
@@ -52,7 +53,8 @@ def test_found_key_steps_are_renamed_and_unmatched_ones_left_out():
 def test_distance_of_orders_by_hand():
     assert mean_distance([1, 2, 3], [[1, 2, 3]]) == 0
     assert mean_distance([3, 2, 1], [[1, 2, 3]]) == 1
-    # One of three pairs; then two of three pairs have a step that the order lacks.
+    # The first video reverses one of three pairs; in the second, two of three pairs have a step that the order lacks,
+    # and count 1/2 each.
     assert mean_distance([1, 2, 3], [[1, 3, 2], [1, 2, 4]]) == pytest.approx((1 / 3 + 1 / 3) / 2)
     assert math.isnan(mean_distance([1, 2], [[1]]))
 

@@ -31,7 +31,7 @@ def test_what_is_measured_by_hand() -> None:
     nan = np.nan
     expected = {
         "share": [1, 1, 1, 0], "number": [2, 1, 1, 0], "duration": [5, 2, 1, nan], "deviations": [2, 0, 0, 0],
-        # Of a it is the second segment that gives the place, at 0 to 2 of 2, and 3 s: the first of at least half.
+        # In a, the place is that of the first segment, from 0 to 2 s, which is at least half as long as the longest.
         "place": [0.1, 0.25, 0.15, nan], "transitions": [0.5, 0, 1, nan],
     }  # fmt: skip
     for measure in MEASURES:
@@ -72,7 +72,7 @@ def test_p_is_the_share_of_all_ways_to_form_the_groups() -> None:
         apart = [abs(ranks[list(own)].mean() - np.delete(ranks, own).mean()) for own in combinations(range(9), 4)]
         exact = np.mean(np.array(apart) >= apart[0] - 1e-12)
         assert found.p[column] == pytest.approx(exact, abs=1e-12)
-        # Of 100 draws: within three standard errors.
+        # With 100 draws, p is within three standard errors.
         assert drawn.p[column] == pytest.approx(exact, abs=3 * np.sqrt(exact * (1 - exact) / 100) + 0.01)
     # Because of ties, the least p is 2 of 126, which is below 0.05 / 3.
     np.testing.assert_allclose(found.p_adjusted, false_discovery_control(found.p))
@@ -81,13 +81,13 @@ def test_p_is_the_share_of_all_ways_to_form_the_groups() -> None:
 def test_what_cannot_be_starred_takes_no_power_from_the_others() -> None:
     rng = np.random.default_rng(2)
     signal = np.concatenate([rng.normal(0, 1, 12), rng.normal(3, 1, 12)])[:, None]
-    alone = np.eye(24)[:, :20]  # each only in one video
+    alone = np.eye(24)[:, :20]  # each column is nonzero in one video only
     (found,) = permutation_tests(np.hstack([signal, alone, np.ones((24, 2))]), [*"a" * 12, *"b" * 12], 2000).values()
     assert found.p_adjusted[0] == found.p[0] < 0.001
     assert np.isnan(found.p_adjusted[1:]).all()
     assert np.isnan(found.p[-2:]).all()
     assert possible([0.01] * 3).tolist() == [True] * 3
-    # Of six at 0.01, 0.05 / 5 allows no more than five.
+    # A p of 0.01 = 0.05 / 5 can be significant among at most five tests, not among six.
     assert not possible([0.01] * 6).any()
 
 
@@ -116,7 +116,7 @@ def test_six_studies_in_a_hundred_at_most() -> None:
         stars += bool(permutation_tests(values, labels, 999)[()].star.any())
         values[12:, 0] += 2
         found += bool(permutation_tests(values, labels, 999)[()].star[0])
-    # At 5 % more than 20 of 200 have a probability of 0.1 %.
+    # If 5 % of studies without a difference have a star, more than 20 of 200 do so with a probability of 0.1 %.
     assert stars <= 20
     assert found / 200 >= 0.9
 
@@ -147,7 +147,7 @@ def test_the_table() -> None:
         compare_groups(videos, [], {**groups, "c0": "c"})
 
 
-def test_no_group_that_was_given_is_lost_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+def test_no_given_group_is_lost_without_a_message(caplog: pytest.LogCaptureFixture) -> None:
     videos = [Recording(f"p{at:02}", (Event(1, 0, 5 + at),), 20) for at in range(8)]
     groups: dict[str, Any] = {one.video: at % 2 for at, one in enumerate(videos[:5])}
     empty = {"p05": None, "p06": float("nan"), "p07": " "}

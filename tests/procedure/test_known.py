@@ -1,4 +1,4 @@
-"""Needs count as known if at least five videos show them, most of these in the same order."""
+"""Needs count as known if at least five videos show both key steps, most of these in the same order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_what_is_known_of_a_pair_is_what_its_interval_says(both: int) -> None:
     assert Edge(1, 2, 1.0, 0, 0, (1.0, 1.0)).known
 
 
-def test_of_a_free_order_no_need_is_told_that_fewer_than_five_videos_show() -> None:
+def test_in_a_free_order_needs_that_fewer_than_five_videos_show_are_not_listed() -> None:
     rng = np.random.default_rng(0)
     orders = [tuple(rng.permutation(np.flatnonzero(rng.random(14) < 0.4) + 1).tolist()) for _ in range(15)]
     videos = recordings(*orders)
@@ -98,7 +98,7 @@ def test_people_are_permuted_whole() -> None:
     assert (by_video["unit"], by_person["unit"]) == ("video", "subject")
     assert by_video["p"] < 0.01
     assert (by_person["n_x"], by_person["mean_x"]) == (3, pytest.approx(14 / 3))
-    # Three people against three: 20 ways to group them, so nothing can be significant, and no p is given.
+    # Six people can be divided into two groups of three in 20 ways, so nothing can be significant, and no p is given.
     assert table["p"].isna().all()
     assert table["p_adjusted"].isna().all()
     # A video without a subject counts as a subject of its own.
@@ -107,7 +107,7 @@ def test_people_are_permuted_whole() -> None:
         compare_groups(list(videos.values()), [], groups, subjects={"x00": "p", "y00": "p"})
 
 
-def test_p_stands_only_with_its_correction() -> None:
+def test_p_is_given_only_with_its_correction() -> None:
     rng = np.random.default_rng(1)
     videos = [video(f"{group}{n}", {"a": 3, "b": 9, "c": 9}[group] + rng.random()) for group in "abc" for n in range(7)]
     found = [Deviation(one.video, "repeated", 1, 0, 1, 1.0) for one in videos[:2]]

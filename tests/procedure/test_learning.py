@@ -102,7 +102,7 @@ def test_groups_and_typical_video():
         ([recording("a", 1, 2, 3), recording("b", 3, 2, 1), recording("c", 2, 3, 1)], "contradict each other"),
     ],
 )
-def test_what_the_data_does_not_support_is_said_in_a_line(videos, word):
+def test_what_the_data_does_not_support_is_reported_in_a_line(videos, word):
     procedure = learn(videos)
     assert any(pd.Series([note]).str.contains(word).item() for note in procedure.notes), procedure.notes
     assert all("\n" not in note for note in procedure.notes)
@@ -121,7 +121,7 @@ def test_videos_that_contradict_the_others_are_named(bad, said):
     assert said in procedure.notes
 
 
-def test_a_circle_is_said():
+def test_a_circle_is_reported():
     # Each pair was seen in one video only, so that no video contradicts another.
     videos = [recording("a", 1, 2), recording("b", 2, 3), recording("c", 3, 1)]
     procedure = learn(videos, learner="intersection")

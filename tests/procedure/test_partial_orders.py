@@ -24,7 +24,7 @@ def test_closure_and_reduction_by_definition(seed):
     np.testing.assert_array_equal(reduction(relation), reach & ~((reach.astype(int) @ reach.astype(int)) > 0))
 
 
-def test_a_circle_and_nothing_else_is_seen():
+def test_only_relations_of_a_circle_are_found():
     videos = [Recording(name, tuple(Event(step, at, at + 1) for at, step in enumerate(order)), 9)
               for name, order in (("a", [1, 2, 4]), ("b", [2, 3, 4]), ("c", [3, 1, 4]))]  # fmt: skip
     (note,) = learn(videos, "intersection").notes
@@ -81,7 +81,7 @@ def test_groups_are_neighbours_of_which_none_needs_another():
     relation = np.zeros((5, 5), dtype=bool)
     relation[0, 1] = relation[0, 2] = relation[1, 3] = relation[2, 3] = relation[3, 4] = True
     assert either_order(relation, [0, 2, 1, 3, 4]) == [[2, 1]]
-    # 1 is free of 2 but not of 3, which it would have to share a group with.
+    # 0 and 1 may come in either order, but 2 cannot join their group, because it needs 0.
     relation = np.zeros((3, 3), dtype=bool)
     relation[0, 2] = True
     assert either_order(relation, [0, 1, 2]) == [[0, 1]]

@@ -1,4 +1,4 @@
-"""Procedures and deviations as files, and tables of segments that somebody brings."""
+"""Procedures and deviations as files, and tables of segments that were made elsewhere."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_settings_name_every_learner_and_the_same_default() -> None:
     assert ProcedureSettings().learner == LEARNER == next(iter(NAMES))
 
 
-def test_a_table_that_somebody_brings_is_learned_from_and_printed(tmp_path: Path) -> None:
+def test_a_table_made_elsewhere_is_learned_from_and_printed(tmp_path: Path) -> None:
     segments = table(
         tmp_path / "mine.csv",
         "a,0,1,1,open\na,1,2,2,\na,2,3,0,\nb,0,1,1,\nb,1,2,2,close\nc,4,5,2,\nc,6,7,1,again\n",
@@ -99,7 +99,7 @@ def test_bad_input_is_one_line(tmp_path: Path, rows: str, header: str, words: st
     assert not (tmp_path / "out").exists()
 
 
-def test_little_input_is_said_and_still_answered(tmp_path: Path) -> None:
+def test_little_input_is_reported_and_still_answered(tmp_path: Path) -> None:
     segments = table(tmp_path / "mine.csv", "a,0,1,1\na,1,2,2\n")
     done = CliRunner().invoke(cli, ["procedure", str(segments), "--output", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output

@@ -42,19 +42,19 @@ def test_the_truth_itself_is_right_whatever_its_clusters_are_called() -> None:
     scores = scored(learn(actual, "precedence"), TRUE, actual, TRUTH, step_of)
     assert scores[:3] == (1, 1, 1)
     assert (scores.order_f1, scores.missing_f1, scores.n_videos) == (1, 1, 7)
-    # Both orders of 2 and 3 are as good; video 3 has three of six pairs the other way round, video 4 has three pairs.
+    # Orders with 2 or 3 first fit equally well. Video 3 reverses three of six pairs; video 4 has only three pairs.
     apart = [1 / 6, 0, 1 / 6, 4 / 6, 0, 0, 1 / 6] if TRUE.order == (1, 3, 2, 4) else [0, 1 / 6, 0, 3 / 6, 0, 1 / 6, 0]
     assert scores.consensus_distance == pytest.approx(sum(apart) / 7)
 
 
 def test_edges_are_counted_with_start_and_end() -> None:
-    """True: S-1, 1-2, 1-3, 2-4, 3-4, 4-E. Found, a chain: S-1, 1-2, 2-3, 3-4, 4-E: four of five, four of six."""
+    """True are S-1, 1-2, 1-3, 2-4, 3-4 and 4-E; of the chain S-1, 1-2, 2-3, 3-4, 4-E, four edges are right."""
     procedure = learn(recordings((1, 2, 3, 4)), "chain")
     scores = scored(procedure, TRUE, recordings((1, 2, 3, 4)), TRUTH, SAME)
     assert scores[:3] == pytest.approx((4 / 5, 4 / 6, 2 * 4 / 11))
 
 
-def test_a_cluster_of_background_or_without_a_partner_leaves() -> None:
+def test_a_cluster_of_background_or_without_a_partner_is_left_out() -> None:
     """Cluster 9 comes between 1 and the others in every video."""
     procedure = learn(recordings(*[(1, 9, 2, 3, 4)] * 3), "chain")
     for step_of in ({**SAME, 9: 0}, SAME):
@@ -78,7 +78,7 @@ def test_deviations_of_background_are_none_and_of_a_cluster_without_a_partner_wr
 
 
 def test_deviations_that_were_found_are_compared_step_by_step() -> None:
-    """Only video 0 is found as if it did 4 too early, which video 3 does in truth and as found."""
+    """Video 0 is found to do 4 too early, which is wrong, and so is video 3, which is right."""
     procedure = learn(TRUTH, "precedence")
     predicted = [replace(TRUTH[3], video="v0"), *TRUTH[1:]]
     scores = scored(procedure, TRUE, predicted, TRUTH, SAME)
@@ -93,8 +93,8 @@ def test_nothing_found_is_nothing_right() -> None:
     assert scores.consensus_distance == 0.5
 
 
-def test_a_cluster_that_the_procedure_does_not_know_is_no_step() -> None:
-    """Cluster 2 of a video held out has no partner and must not pass for step 2."""
+def test_a_cluster_that_the_procedure_does_not_know_is_not_a_step() -> None:
+    """Cluster 2 of a held-out video has no partner and must not count as step 2."""
     procedure = learn(recordings((1, 3, 4), (1, 3, 4)), "precedence")
     scores = scored(procedure, TRUE, recordings((2, 1)), TRUTH[:1], {1: 1, 3: 3, 4: 4})
     assert math.isnan(scores.order_f1)

@@ -1,4 +1,4 @@
-"""The page of a task whose names would do harm as markup, and a browser, for the tests that look at it."""
+"""Fixtures: the page of a task whose names would do harm as markup, and a browser with this page."""
 
 from __future__ import annotations
 

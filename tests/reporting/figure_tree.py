@@ -47,7 +47,7 @@ def study(seeds: tuple[int, ...] = (0, 1), **changes: object) -> Study:
 
 
 def steps_of(number: int, count: int) -> np.ndarray:
-    """Return true steps (count,): background, then three stretches of steps; every video a little different."""
+    """Return true steps (count,): background, then three stretches of steps, a little different in every video."""
     shares = np.arange(count) / count
     steps = np.zeros(count, dtype=np.int64)
     for step, start in enumerate((0.2, 0.45, 0.7), start=1):

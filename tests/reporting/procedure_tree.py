@@ -22,7 +22,7 @@ from rgwot.reporting.page.runs import MOST_DEVIATIONS
 from rgwot.stages.procedure import write_procedure
 
 RUN = Run("whitened", "meanfield", 0)
-#: Seconds of every segment.
+#: Length of every segment in seconds.
 EACH_S = 4.0
 
 #: Key steps of every video in turn, 0 for background.
@@ -48,7 +48,7 @@ def edge(before: object, after: object, agree: int = 10, confidence: float = 0.9
     return Edge(before, after, confidence, agree, 10, (0.7, 1.0))  # type: ignore[arg-type]
 
 
-#: 1, then 2 and 3 in either order, then 4, which repeats; 5 is optional and may come whenever.
+#: 1, then 2 and 3 in either order, then 4, which repeats; 5 is optional and may come at any time.
 GIVEN = Procedure(
     learner="robust",
     settings={},

@@ -1,4 +1,4 @@
-"""Results in the formats of other programs, read back by parsers that are not ours where there are any."""
+"""Results in the formats of other programs, read back by independent parsers if there are any."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def test_elan(tmp_path: Path) -> None:
     # The vocabulary of the tier has the names of key steps in all videos.
     _, entries, _ = document.controlled_vocabularies["key steps"]
     assert sorted(values[0][0] for values, _ in entries.values()) == ["key step 2", NAME]
-    # If an entry is renamed in ELAN, so are the annotations that refer to it.
+    # Annotations refer to entries of the vocabulary, so renaming an entry in ELAN renames them, too.
     names = {entry: values[0][0] for entry, (values, _) in entries.items()}
     for annotation in ElementTree.parse(tmp_path / "out/a.eaf").iter("ALIGNABLE_ANNOTATION"):
         assert names[annotation.attrib["CVE_REF"]] == annotation.findtext("ANNOTATION_VALUE")
     kind = document.get_parameters_for_tier("key steps")["LINGUISTIC_TYPE_REF"]
     assert document.get_parameters_for_linguistic_type(kind)["CONTROLLED_VOCABULARY_REF"] == "key steps"
     assert Eaf(tmp_path / "out/b.eaf").get_annotation_data_for_tier("key steps") == []
-    # Features without a video are not linked as one.
+    # Features without a video are not linked as a video.
     alone = replace(VIDEOS[0], path=Path("features/a.npy"), size=(math.nan, math.nan))
     export("elan", [alone], tmp_path / "alone")
     document = Eaf(tmp_path / "alone/a.eaf")
@@ -92,7 +92,7 @@ def test_one_video_is_exported_with_all_key_steps_of_the_result(tmp_path: Path) 
     videos = videos_of(pd.DataFrame(rows, columns=["video", "start_s", "end_s", "key_step"]), names={2: "pour", 3: "-"})
     export("elan", videos[:1], tmp_path / "elan")
     _, entries, _ = Eaf(tmp_path / "elan/a.eaf").controlled_vocabularies["key steps"]
-    # In the order of the key steps.
+    # The names are in the order of the key steps.
     assert [values[0][0] for values, _ in entries.values()] == ["key step 1", "pour"]
     export("boris", videos[:1], tmp_path / "boris")
     project = json.loads((tmp_path / "boris/project.boris").read_text(encoding="utf-8"))
@@ -149,7 +149,7 @@ def test_boris(tmp_path: Path) -> None:
     project = json.loads((tmp_path / "out/project.boris").read_text(encoding="utf-8"))
     behaviours = {one["code"]: one["type"] for one in project["behaviors_conf"].values()}
     assert behaviours == {NAME: "State event", "key step 2": "State event"}
-    # State events come in pairs, the first starts and the second stops.
+    # State events come in pairs, of which the first starts and the second stops.
     events = project["observations"]["a"]["events"]
     assert [(time, code) for time, _, code, _, _, _ in events] == [
         (0.5, NAME), (2.0, NAME), (2.0, "key step 2"), (3.25, "key step 2"), (4.0, NAME), (12.0, NAME),
@@ -161,7 +161,7 @@ def test_boris(tmp_path: Path) -> None:
 @given(data=st.data())
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_written_is_read_back(name: str, data: st.DataObject, tmp_path: Path) -> None:
-    # Borders on frames at 25 per second, which are whole milliseconds: no format rounds them.
+    # Borders are on frames at 25 per second, that is, on whole milliseconds, which no format rounds.
     frames = data.draw(st.lists(st.integers(0, 500), min_size=2, max_size=9, unique=True).map(sorted))
     labels = data.draw(st.lists(st.sampled_from(['say "cheese"', "b & <c>", "é"]), min_size=9, max_size=9))
     gaps = data.draw(st.lists(st.booleans(), min_size=9, max_size=9))
@@ -220,7 +220,7 @@ def test_annotations_come_back_with_their_marks(name: str, tmp_path: Path) -> No
     assert (before["start_s"] == before["end_s"]).sum() == 6
     done = CliRunner().invoke(cli, ["export", name, str(table), str(tmp_path / "out"), "--root", str(root)])
     assert done.exit_code == 0, done.output
-    # In place of the annotations that were exported.
+    # Replace the annotations with the exported files.
     for path in (root / "tea").glob("*.csv"):
         path.unlink()
     for path in (tmp_path / "out").glob("[!.]*"):
@@ -244,7 +244,7 @@ def test_silence_is_exported_in_tables(tmp_path: Path) -> None:
 def test_marks_in_other_programs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     marked = replace(VIDEOS[0], duration_s=2.0, fps=25.0, segments=MARKED)
     export("elan", [marked], tmp_path / "elan")
-    # A frame long, but not into the next mark, because annotations of a tier cannot overlap.
+    # A mark becomes one frame long, but ends before the next mark, because annotations of a tier cannot overlap.
     spans = Eaf(tmp_path / "elan/a.eaf").get_annotation_data_for_tier("key step marks")
     assert sorted(spans) == [(520, 560, NAME), (560, 600, "=stir"), (1880, 1920, "background"), (2000, 2040, "=stir")]
     export("elan", [replace(marked, fps=10.0, segments=MARKED[1:3])], tmp_path / "slow")
@@ -279,7 +279,7 @@ def test_nothing_ends_after_its_video(frames: int, fps: float, data: st.DataObje
     for name in ("boris", "elan", "webvtt", "csv", "eventlog"):
         export(name, [video], tmp_path / name)
     events = json.loads((tmp_path / "boris/project.boris").read_text())["observations"]["a"]["events"]
-    # Equal steps come in pairs, and nothing in BORIS may lie behind the medium.
+    # Events of a step come in pairs, and no event in BORIS may be after the end of the media file.
     assert all(sum(event[2] == code for event in events) in (0, 2) for code in ("one", "'=two"))
     assert all(time <= duration and 0 <= frame < frames for time, *_, frame in events)
     spans = Eaf(tmp_path / "elan/a.eaf").get_annotation_data_for_tier("key steps")
@@ -333,12 +333,12 @@ def test_labels_and_subtitles(tmp_path: Path) -> None:
 
 
 def grey(path: Path) -> list[NDArray[np.float64]]:
-    """Decode a video, without colours."""
+    """Return the frames of a video as grey values."""
     with av.open(str(path)) as source:
         return [frame.to_ndarray(format="gray").astype(float) for frame in source.decode(video=0)]
 
 
-def test_clips_are_those_frames_and_every_step_has_a_sheet(tmp_path: Path) -> None:
+def test_clips_have_the_frames_of_the_video_and_every_step_has_a_sheet(tmp_path: Path) -> None:
     write_video(tmp_path / "a.mp4", 150)
     video = ExportedVideo(
         "a",
@@ -428,7 +428,7 @@ def test_a_name_that_is_a_path_leads_nowhere_else(tmp_path: Path, name: str) -> 
     assert "..%2Fa" in [path.stem for path in (tmp_path / "out").iterdir()]
 
 
-def test_an_unknown_format_is_told() -> None:
+def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(RgwotError, match=r"format .eaf.: unknown; .*elan"):
         export("eaf", VIDEOS, "nowhere")
 
@@ -449,7 +449,7 @@ def test_a_result_is_read_by_scope_and_with_its_names(tmp_path: Path) -> None:
     assert [(start, step, label) for start, _, step, label, *_ in video.segments] == [
         (0.5, 1, "key step 1"), (1.0, 3, "key step 3"),
     ]  # fmt: skip
-    # Links go through no other folder, and lead only into the folder of the videos.
+    # Links contain no detour through another folder, and lead only into the folder of the videos.
     assert read_videos(folder, root=tmp_path / "a/../films")[0].path == tmp_path / "films/v.mp4"
     manifest.write_text(manifest.read_text().replace("v.mp4", "../v.mp4"))
     with pytest.raises(RgwotError, match=r"found the path \.\./v\.mp4, expected one inside the folder of videos"):
@@ -458,7 +458,7 @@ def test_a_result_is_read_by_scope_and_with_its_names(tmp_path: Path) -> None:
         read_videos(tmp_path)
 
 
-def test_a_result_saved_in_a_folder_of_ones_own_has_its_names(tmp_path: Path) -> None:
+def test_a_result_saved_in_any_folder_has_its_names(tmp_path: Path) -> None:
     file = tmp_path / "segments.csv"
     file.write_text("video,scope,start_s,end_s,key_step\na%20b,task,0,1,2\na%20b,task,1,4,0\n")
     names = names_text("raw/kmeans/seed3", pd.read_csv(file), {2: "pour"})
@@ -482,9 +482,7 @@ def test_key_steps_of_one_name_are_one_and_a_dash_is_background() -> None:
     ]  # fmt: skip
 
 
-def test_videos_that_are_not_there_are_told_where_files_name_them(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_missing_videos_are_reported_if_files_name_them(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     here = replace(VIDEOS[1], path=tmp_path / "b.mp4")
     here.path.touch()
     export("boris", [VIDEOS[0], here], tmp_path / "out")
@@ -496,10 +494,10 @@ def test_videos_that_are_not_there_are_told_where_files_name_them(
 
 
 @pytest.mark.parametrize("name", ["thesis.txt", "a.eaf", "deep/a.mp4", ".git", "link"])
-def test_what_is_not_an_export_as_it_was_written_stays(tmp_path: Path, name: str) -> None:
+def test_what_is_not_an_unchanged_export_is_kept(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
-    # Into an empty folder, and over an export that nobody changed.
+    # An export may go into an empty folder, and replace an unchanged export.
     for form in ("elan", "csv", "elan"):
         export(form, VIDEOS, folder)
     (folder / ".snakemake_timestamp").touch()
@@ -518,7 +516,7 @@ def test_what_is_not_an_export_as_it_was_written_stays(tmp_path: Path, name: str
     assert list(tmp_path.iterdir()) == [folder]
 
 
-def test_a_file_added_while_an_export_is_made_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_added_while_an_export_is_made_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "out"
     export("csv", VIDEOS, folder)
     monkeypatch.setattr(texts, "export_webvtt", lambda videos, made: (folder / "thesis.txt").touch())
@@ -528,7 +526,7 @@ def test_a_file_added_while_an_export_is_made_stays(tmp_path: Path, monkeypatch:
     assert (folder / "segments.csv").exists()
 
 
-def test_the_folder_one_is_in_and_a_file_are_no_place_for_an_export(
+def test_an_export_does_not_replace_the_current_folder_or_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "in").mkdir()
@@ -542,7 +540,7 @@ def test_the_folder_one_is_in_and_a_file_are_no_place_for_an_export(
     assert Path("thesis.txt").read_text() == "mine"
 
 
-def test_what_does_not_count_is_marked_and_deviations_have_doors(tmp_path: Path) -> None:
+def test_segments_that_do_not_count_are_marked_and_deviations_are_exported(tmp_path: Path) -> None:
     columns = ["video", "start_s", "end_s", "key_step", "shows", "counts"]
     rows = [("v", 0.0, 4.0, 1, 1, True), ("v", 4.0, 4.4, 2, 2, False), ("v", 4.4, 8.0, 3, 1, True)]
     told = [
@@ -570,7 +568,7 @@ def test_what_does_not_count_is_marked_and_deviations_have_doors(tmp_path: Path)
     assert sorted(document.get_annotation_data_for_tier("does not count")) == [
         (4000, 4400, "does not count"), (4400, 8000, "looks like pour"),
     ]  # fmt: skip
-    # The doubtful one is left out; those of one start are one annotation.
+    # The doubtful deviation is left out; deviations with the same start are one annotation.
     assert sorted(document.get_annotation_data_for_tier("deviations")) == [
         (3000, 3040, "stir perhaps very short or left out"), (4400, 8000, "pour perhaps again; key step 3 too late"),
     ]  # fmt: skip
@@ -582,7 +580,7 @@ def test_what_does_not_count_is_marked_and_deviations_have_doors(tmp_path: Path)
         (4.4, "deviation: pour again", "perhaps"),
     ]
     assert [comment for _, _, code, _, comment, _ in events if code == "stir"] == ["does not count"] * 2
-    # They are not read as labels when the project is imported again.
+    # Deviations are not read as labels when the project is imported again.
     assert set(read_annotation_file(tmp_path / "boris/project.boris")["label"]) == {"pour", "stir", "key step 3"}
     export("sheets", videos, tmp_path / "sheets")
     page = (tmp_path / "sheets/v.html").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The procedure as a graph and as an event log for other programs, read back by parsers that are not ours."""
+"""The procedure as a graph and as an event log for other programs, read back by independent parsers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import write_procedure
 
 NAME = 'pour <b>"oil"</b> & stir\\'
-#: Key step 4 in three of eight videos.
+#: The orders of eight videos, three of which have key step 4.
 ORDERS = [(1, 2, 3), (1, 2, 4, 3), (1, 2, 3), (1, 2, 3, 4), (1, 2, 3), (1, 2, 4, 3), (1, 2, 3), (1, 2, 3)]
 RECORDINGS = [
     Recording(f"v{n}", tuple(Event(step, 3.0 * at, 3.0 * at + 2) for at, step in enumerate(steps)), 20.0)
@@ -96,7 +96,7 @@ def seconds(date: str) -> float:
 
 def test_the_event_log_has_the_columns_of_process_mining(tmp_path: Path, keysteps: Path) -> None:
     export_keysteps("eventlog", keysteps, tmp_path / "read")
-    # Background is no event.
+    # Background is not an event.
     assert [line.split(",")[-2:] for line in (tmp_path / "read/eventlog.csv").read_text().splitlines()] == [
         ["key_step", "counts"], ["1", "True"], ["2", "True"],
     ]  # fmt: skip
@@ -116,7 +116,7 @@ def test_a_procedure_of_nothing_is_still_a_graph(tmp_path: Path) -> None:
     assert set(re.findall(r"^  (START|END|\d+) \[", text, re.M)) == {"START", "END"}
 
 
-def test_what_is_missing_is_said_in_one_line(tmp_path: Path, keysteps: Path) -> None:
+def test_what_is_missing_is_reported_in_one_line(tmp_path: Path, keysteps: Path) -> None:
     with pytest.raises(RgwotError, match="expected a folder such as results/keysteps"):
         read_graph(tmp_path)
     (keysteps / "procedure.json").write_text("[]")

@@ -39,7 +39,7 @@ def test_seeds_are_averaged_over_tasks_and_the_band_spans_them(tmp_path: Path) -
     assert actual["mean"].tolist() == pytest.approx([0.45, 0.65])
     assert (actual["low"].tolist(), actual["high"].tolist()) == (pytest.approx([0.3, 0.5]), pytest.approx([0.6, 0.8]))
     assert actual["degenerate"].tolist() == [False, True]
-    # A metric that is not there is no number.
+    # A missing metric is NaN.
     assert curve(scores, "mof")["mean"].isna().all()
 
 

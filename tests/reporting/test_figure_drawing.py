@@ -79,7 +79,7 @@ def test_a_figure_says_what_it_shows_and_can_be_read(tree: Tree, folder: Path, n
     assert targets.figure(FACTS, name).title in flat
     # The line on data, protocol and seeds may be broken anywhere between words.
     assert " ".join(plan.about.split()) in flat
-    # In print: no wider than a page, no letter below 7 points, nothing cut off at an edge.
+    # In print, it is no wider than a page, no letter is below 7 points, and nothing is cut off at an edge.
     assert size[0] <= PAGE
     assert min(text.get_fontsize() for text in texts) >= SMALLEST
     drawn = figure.get_tightbbox()
@@ -141,7 +141,7 @@ def test_a_degenerate_run_is_drawn_open(tree: Tree, folder: Path) -> None:
         path.write_text(text)
     assert "open: a run behind it is degenerate" in "\n".join(text.get_text() for text in shown(figure))
     open_markers = [line for line in figure.axes[0].get_lines() if line.get_markerfacecolor() == "#FFFFFF"]
-    # Beside the star of the legend, which lies nowhere.
+    # The other open marker is the star of the legend, which has no points.
     assert {tuple(line.get_xdata()) for line in open_markers} == {(0.1,), ()}
 
 
@@ -162,7 +162,7 @@ def test_figures_of_a_result_show_its_videos_and_the_transport_of_two(tree: Tree
     drawn = draw_plan(embedded, TaskLabels.of(task, None), settings, "rgwot on d/t, seed 0")
     said = "\n".join(text.get_text() for text in shown(drawn))
     assert all(name in said for name in ("X = ", "Y = ", "cost C", "T*, converged", "left unmatched", "step 3"))
-    # The same matrices as in the figure of the paper: the cost, and the plan of its converged solver at r = 0.02.
+    # The cost, and the plan of the converged solver at r = 0.02, are the same as in the figure of the paper.
     of_paper = targets.figure(FACTS, "transport_plan").drawn()
     for here, there in ((0, 0), (1, 2)):
         pictures = [figure.axes[at].images[0].get_array() for figure, at in ((drawn, here), (of_paper, there))]

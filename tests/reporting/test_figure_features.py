@@ -32,7 +32,7 @@ def test_effective_rank_of_a_spectrum_of_three_to_one() -> None:
 
 def test_cosine_distance_over_pairs_of_different_frames() -> None:
     assert 1 - mean_pairwise_cosine(np.eye(4)) == pytest.approx(1.0)
-    # Pairs: (a, a) 0, (a, -a) 2, (a, -a) 2.
+    # The three pairs are (a, a), (a, -a) and (a, -a), with distances 0, 2 and 2.
     assert 1 - mean_pairwise_cosine(np.array([[1.0, 0], [2.0, 0], [-3.0, 0]])) == pytest.approx(4 / 3)
 
 

@@ -23,7 +23,7 @@ LABELS = st.integers(1, 12).flatmap(
 
 
 def best_overlap(truth: np.ndarray, prediction: np.ndarray) -> int:
-    """Most frames that any one-to-one naming of the clusters 1 to 4 by the classes 0 to 3 gets right."""
+    """Return the most frames that are right if clusters 1 to 4 are matched one to one with classes 0 to 3."""
     return max(
         sum(int(((prediction == cluster) & (truth == step)).sum()) for cluster, step in enumerate(names, start=1))
         for names in permutations(range(4))
@@ -74,7 +74,7 @@ def test_the_first_annotated_videos_with_features_are_drawn() -> None:
         videos.choose(2, "ab")
 
 
-def test_collapse_is_told_as_the_decoder_recorded_it_and_counted() -> None:
+def test_collapse_is_reported_as_the_decoder_recorded_it_and_counted() -> None:
     facts = ScopeFacts(degenerate=True, mean_pairwise_cosine=0.999, lambda_1=0.123, distinct_labels=1)
     told = collapse_facts(Diagnostics(K=3, video=ScopeFacts(videos={"v": facts})), "v")
     assert told == (("1.00", "0.12", "–", "1", "degenerate"), True)

@@ -25,7 +25,7 @@ def pair() -> tuple[Side, Side]:
 
 
 def costs(pair: tuple[Side, Side]) -> np.ndarray:
-    """C + rho R with a virtual frame of cost zeta in front, written down from the definition."""
+    """Return C + rho R from the definition, with a virtual frame of cost zeta in front."""
     x, y = pair
     place = np.arange(N) / N
     full = np.full((N + 1, N + 1), 0.5)
@@ -72,7 +72,7 @@ def test_the_temporal_prior_may_be_of_true_times(pair: tuple[Side, Side]) -> Non
 
 def test_mass_on_the_virtual_frame_by_hand() -> None:
     plan = np.array([[0.05, 0.10, 0.15], [0.10, 0.20, 0.10], [0.05, 0.05, 0.20]])
-    # Real frames of X have 0.40 + 0.30, of which 0.15 goes to the first column.
+    # Real frames of X have a mass of 0.40 + 0.30, of which 0.15 goes to the first column.
     assert virtual_share(plan) == pytest.approx(0.15 / 0.70)
     assert virtual_share(plan.T) == pytest.approx(0.25 / 0.80)
     assert shares(plan) == pytest.approx(np.array([[0.25, 0.5, 0.25], [1 / 6, 1 / 6, 2 / 3]]))

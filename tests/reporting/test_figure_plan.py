@@ -20,17 +20,17 @@ def facts() -> Study:
 
 
 def shown(facts: Study, figure: str) -> Any:
-    """What a figure shows: its only part, or the first."""
+    """Return what a figure shows: its only part, or the first one."""
     return targets.figure(facts, figure).shown[0]
 
 
 def parts(path: Path) -> dict[str, str]:
-    """The wildcards of a file of scores."""
+    """Return the wildcards in the path of a file of scores."""
     return dict(zip(("method", "decoder", "dataset", "task", "seed"), path.with_suffix("").parts[2:], strict=True))
 
 
 def test_tasks_that_are_not_configured_give_way_to_the_first_that_are(facts: Study) -> None:
-    # The figure wants four tasks; two of them are configured, and no more.
+    # The figure asks for four tasks, but only two of them are configured.
     configured = ["make_coffee", "make_smoke_salmon_sandwich"]
     assert [task.task for task, *_ in shown(facts, "degenerate")] == configured
     videos = targets.figure(facts, "tsne_procel").files
@@ -75,7 +75,7 @@ def test_files_are_those_of_what_is_drawn(facts: Study) -> None:
     scores = [parts(file) for file in files if not file.is_absolute()]
     assert {file["task"] for file in scores} == {"pc_assembly", "pc_disassembly"}
     assert {file["seed"] for file in scores} == {"seed0", "seed1"}
-    # A figure of features waits for those of the drawn videos alone.
+    # A figure of features needs only those of the drawn videos.
     features = targets.figure_files(facts, "tsne_egoprocel")
     assert len(features) == 4
     assert all(file.startswith("results/features/") and file.endswith(".zarr") for file in features)
@@ -97,12 +97,12 @@ def test_a_figure_is_drawn_again_when_a_setting_behind_it_changes(facts: Study) 
     other = study(ot={"epsilon": 0.09})
     assert targets.figure(other, "transport_plan").content != targets.figure(facts, "transport_plan").content
     assert targets.figure(other, "tsne_procel").content == targets.figure(facts, "tsne_procel").content
-    # The memory of a training does not affect any figure.
+    # The memory that trainings may use does not affect any figure.
     smaller = study(train={"memory_gb": 1.0})
     assert targets.figure(smaller, "transport_plan").content == targets.figure(facts, "transport_plan").content
 
 
-def test_untrained_backbones_are_told(facts: Study) -> None:
+def test_untrained_backbones_are_reported(facts: Study) -> None:
     mine = study(features={"weights": "random"})
     told = "random weights: not the paper's numbers"
     assert [told in targets.figure(one, "losses").about for one in (facts, mine)] == [False, True]
@@ -145,7 +145,7 @@ FIGURES = {{"mine": mine}}
         ("loss_terms(study, PROCEL, [Row('x', 'X', 'rgwto')])", "figure 'mine': .*'rgwto'"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_drawn_is_told_in_one_line(
+def test_what_cannot_be_drawn_is_refused_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figure: str, message: str
 ) -> None:
     written(tmp_path / "tables", HEAD.format(figure))

@@ -19,7 +19,7 @@ MANIFEST = pd.DataFrame(
 
 
 def prediction():
-    # Clusters 5, 6 and 7 stand for step 2, background and step 1; cluster 4 is a little of everything.
+    # Clusters 5, 6 and 7 are step 2, background and step 1; cluster 4 is a single second that belongs to none of them.
     rows = [("a", 0, 2, 6), ("a", 2, 4, 7), ("a", 4, 5, 6), ("a", 5, 9, 5), ("a", 9, 10, 4)]
     rows += [("b", 0, 1, 6), ("b", 1, 6, 5), ("b", 6, 8, 6)]
     table = pd.DataFrame(rows, columns=SEGMENT).assign(scope="task")
@@ -62,7 +62,7 @@ def test_videos_without_annotation_show_their_clusters():
     assert legend == ["step 4", "step 5", "step 6", "step 7", "background"]
 
 
-def test_a_task_without_a_usable_video_is_told_in_one_line():
+def test_a_task_without_a_usable_video_is_refused_in_one_line():
     with pytest.raises(RgwotError, match="title: no usable video among 3"):
         segment_bars(MANIFEST.assign(status="skipped"), TRUTH.iloc[:0], {"ours": prediction()}, "title")
 

@@ -23,7 +23,7 @@ def times():
     return Runtime(id="times", title="Times", place=Place("d", "D", task="t"), rows=rows)
 
 
-def test_minutes_are_those_of_the_benchmarks_and_a_resumed_training_is_told(times, tmp_path):
+def test_minutes_are_those_of_the_benchmarks_and_a_resumed_training_is_noted(times, tmp_path):
     slow = {seed: write_run(tmp_path, seed, seconds) for seed, seconds in enumerate((600, 660, 720))}
     fast = {3: write_run(tmp_path, 3, 60, trained=600)}
     line, resumed = times.frame({"slow": slow, "fast": fast}).to_dict("records")

@@ -19,7 +19,7 @@ from rgwot.stages.procedure import write_procedure
 
 @pytest.fixture
 def result(tmp_path: Path) -> Path:
-    """Twelve videos of three key steps, of which the second takes the second group longer."""
+    """Return a result of twelve videos with three key steps; the second step takes longer in the last six videos."""
     rng, rows = np.random.default_rng(0), []
     for video in range(12):
         lengths = rng.uniform(4, 6, 3) + [0, 5 * (video >= 6), 0]
@@ -46,7 +46,7 @@ def compared(result: Path, groups: str, *more: str) -> tuple[str, Path]:
     return done.output, output
 
 
-def test_videos_that_taught_are_told_apart(result: Path) -> None:
+def test_videos_that_taught_are_distinguished(result: Path) -> None:
     assert "taught" not in compared(result, "aaaaaabbbbbb")[0]
     (result / "diagnostics.json").write_text('{"K": 3, "labelled": {"videos": ["v0", "v7"]}}')
     assert compared(result, "aaaaaabbbbbb")[0].startswith(

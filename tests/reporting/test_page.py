@@ -42,12 +42,12 @@ def data(page_task: Task) -> dict[str, object]:
 
 @pytest.fixture
 def without_curves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages are made without their training curves, which take most of the time."""
+    """Make pages without training curves, which take most of the time."""
     monkeypatch.setattr(render, "curve_picture", lambda curves: "")
 
 
 def copied(page_task: Task, folder: Path, runs: list[Run]) -> Task:
-    """Copy the results of a task, to be changed; its videos stay where they are."""
+    """Copy the results of a task, so that a test may change them; its videos stay where they are."""
     shutil.copytree(page_task.folder / "results", folder / "results")
     return Task(folder, page_task.task, runs)
 
@@ -92,7 +92,7 @@ def test_everything_that_was_found_is_in_it(page_task: Task, data: dict[str, obj
         body = embedded_data(page_task.tree.at(paths.PAGE), f"run-{at}")
         segments = page_task.segments(run)
         table = read_segments(page_task.tree.keysteps(run) / "segments.csv")
-        # Readers expect the step that is done first at the beginning, not mean times.
+        # An order begins with the step that is done first, as readers expect; it does not follow mean times.
         orders = {one.video: first_order(one.events) for one in recordings_from_segments(table)}
         for place, video in enumerate(data["videos"]):  # type: ignore[arg-type,var-annotated]
             own = segments[segments["video"] == video["id"]]
@@ -213,7 +213,7 @@ def test_a_task_without_annotation_has_a_page_without_scores(tmp_path: Path) -> 
     assert json.loads(task.tree.at(paths.VIEW, FIRST).read_text())["typical"][0]["frames"][0]["picture"]
 
 
-def test_what_is_missing_is_told_in_one_line(page_task: Task, tmp_path: Path) -> None:
+def test_what_is_missing_is_reported_in_one_line(page_task: Task, tmp_path: Path) -> None:
     with pytest.raises(RgwotError, match=r"seed7/segments\.csv.*cannot be read"):
         write_page(page_task.tree, page_task.root, [Run("rgwot", "graphcut", 7)], tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
@@ -224,7 +224,7 @@ def test_what_is_missing_is_told_in_one_line(page_task: Task, tmp_path: Path) ->
 @pytest.mark.usefixtures("without_curves")
 def test_the_list_of_pages(page_task: Task, tmp_path: Path) -> None:
     page_task.page()
-    # A copy of the page and of what is read for it, under a name that would do harm as markup.
+    # Copy the page and the files that are read for it, under a name that would do harm as markup.
     results = copied(page_task, tmp_path, []).folder / "results"
     for path in [path for path in results.rglob("tea*") if path.relative_to(results).parts[0] != "keysteps"]:
         copy = path.with_name(path.name.replace("tea", "<b>other"))

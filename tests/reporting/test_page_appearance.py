@@ -27,7 +27,7 @@ LOG = logging.getLogger(__name__)
 
 
 def page_and_tree(page_task: Task, page: Path) -> list[tuple[Path, Tree]]:
-    """The page of this test, and the one that the environment names."""
+    """Return the page of this test, and the one that the environment names, each with its tree."""
     pages = [(page, page_task.tree)]
     if named := os.environ.get("RGWOT_PAGE"):
         path = Path(named).resolve()
@@ -57,7 +57,7 @@ def test_times_below_bars_neither_touch_nor_leave_the_window(page: Path, browser
         "[...document.querySelectorAll('{} .ticks')].map((axis) => [...axis.querySelectorAll('span')]"
         ".map((one) => one.getBoundingClientRect()).map(({{left, right, height}}) => [left, right, height]))"
     )
-    # When the window becomes narrow and wide again, the axis shows as many times as fit.
+    # Even if the window becomes narrow and then wide again, the axis shows as many times as fit.
     for width in (1400, 390, 1400):
         window.resize(width, 844)
         for part in ("procedure", "videos"):
@@ -152,7 +152,7 @@ def test_readable_and_in_contrast_at_any_width(page_task: Task, page: Path, brow
         for name in TABS:
             tab(window, name)
             time.sleep(0.1)
-            # Nothing makes the page itself scroll sideways.
+            # The page as a whole never scrolls sideways.
             wide = window.get("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
             assert wide[0] <= wide[1] <= width, (path, name)
             found = window.run(CONTRAST)
@@ -169,7 +169,7 @@ def test_readable_and_in_contrast_at_any_width(page_task: Task, page: Path, brow
 
 
 def keep(window: Window, folder: Path, name: str) -> None:
-    """Keep a picture of the window, in all its colours: key steps are told apart by them."""
+    """Save a picture of the window in all its colours, because key steps differ by colour."""
     time.sleep(0.3)
     window.frames(4)
     window.picture(folder / "whole.png")
@@ -184,7 +184,7 @@ def test_pictures_for_the_guide(page_task: Task, page: Path, browser: Browser, t
     path, _ = page_and_tree(page_task, page)[-1]
     window = browser.window(1280, 860)
     window.open(path)
-    # For the demo, the procedure that `make demo` prints at the end.
+    # For the demo, show the procedure that `make demo` prints at the end.
     best = (
         "byId('run').value = String(Math.max(0, DATA.runs.findIndex((facts) => facts.method === 'rgwot-plus')));"
         "byId('run').dispatchEvent(new Event('change'));"
@@ -199,7 +199,7 @@ def test_pictures_for_the_guide(page_task: Task, page: Path, browser: Browser, t
     window.point(box["x"] + box["width"] / 2, box["y"] + 8)
     keep(window, folder, "page_videos.png")
     window.point(2, 2)
-    # Videos alone, for the front page.
+    # Take a picture of the videos alone, for the front page.
     window.resize(1280, 620)
     window.run("window.scrollTo(0, byId('legend').getBoundingClientRect().top + window.scrollY - 52)")
     keep(window, folder, "videos.png")

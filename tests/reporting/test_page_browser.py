@@ -70,8 +70,8 @@ def test_a_video_whose_clock_starts_late_plays_from_its_first_frame(window: Wind
     assert 10.5 <= window.get("document.querySelector('#player video').currentTime") < 11
 
 
-def test_another_picture_track_than_the_one_of_the_key_steps_is_told(window: Window, tmp_path: Path) -> None:
-    """Chromium shows the first track, also if it is a single picture, which is never read."""
+def test_a_picture_track_other_than_that_of_the_key_steps_is_reported(window: Window, tmp_path: Path) -> None:
+    """Chromium shows the first track, even if it is a single picture, which rgwot never reads."""
     film, still = write_video(tmp_path / "a.mp4", 30, 10), write_video(tmp_path / "b.mp4", 1, 10, (320, 200))
     said = {}
     for first, sources in enumerate(((film, still), (still, film))):
@@ -114,7 +114,7 @@ def test_everything_works_from_the_keyboard(window: Window) -> None:
         if "index" in passed[-1]:
             break
     assert [one["id"] for one in passed if one["id"]] == ["tab-videos", "bars"]
-    # Folded parts are reached at their summaries.
+    # Folded parts are reached by their summaries.
     assert [one["tag"] for one in passed if not one["id"]].count("SUMMARY") >= 2
     assert all(float(one["outline"]) >= 2 for one in passed), passed
     assert (passed[-1]["run"], passed[-1]["index"]) == ("-1", "0")
@@ -137,7 +137,7 @@ def test_everything_works_from_the_keyboard(window: Window) -> None:
     window.press("Escape")
     assert window.get("byId('player').hidden")
     assert (focused()["run"], focused()["index"]) == ("0", "1")
-    # Views are tabs: arrow keys go round.
+    # Views are tabs, so arrow keys go from the last one to the first.
     window.run("show('procedure', true)")
     for name in (*TABS[1:], TABS[0]):
         window.press("ArrowRight")
@@ -176,7 +176,7 @@ def test_names_go_round_from_the_page_to_a_file_and_back(
     written.write_text(names_text(str(FIRST), segments, {step: TYPED}), encoding="utf-8")
     assert names == read_names(written)
     again = page_task.folder / "again" / "results" / "report" / "mine" / "page.html"
-    # If the page is made again with the file, any browser shows the name, and so does the table.
+    # If the page is made again with the file, every browser shows the name, and the table has it.
     write_page(page_task.tree, page_task.root, page_task.runs, again, downloaded)
     table = pd.read_csv(again.with_suffix(".csv"))
     first = table[(table["method"] == "rgwot") & (table["seed"] == 0)]

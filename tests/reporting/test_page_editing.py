@@ -78,11 +78,11 @@ def test_borders_cuts_and_other_key_steps_of_one_video(open_page: Window) -> Non
     window.run(f"choose(0, {1000 * (start + end) / 2}); moveChosen('end', {1000 * SECONDS})")
     assert rows(window) == [*found[:at], [start, float(SECONDS), step]]
     window.press("Control+z")
-    # The last segment ends early: nothing follows it.
+    # If the last segment ends earlier, background follows it.
     window.run(f"choose(0, {1000 * (SECONDS - 0.01)}); moveChosen('end', {1000 * (SECONDS - 0.05)})")
     assert rows(window)[-1] == [SECONDS - 0.05, float(SECONDS), 0]
     window.press("Control+z")
-    # Half of a segment is of another key step, and the rest of none.
+    # One part of a segment gets another key step, and the other part becomes background.
     other = next(one for one in window.get("stepsOf(0)") if one != step)
     time = cut(window, at, 0.6)
     assert rows(window)[at : at + 2] == [[start, time, step], [time, end, step]]
@@ -203,7 +203,7 @@ def test_the_annotation_of_a_video_is_read_beside_it(browser: Browser, tmp_path:
     window.run("byId('editing').open = true")
     see(window, 0)
     one, other, third, *_ = sorted({step for _, _, step in rows(window) if step})
-    # Key steps of one name are one, one called "-" is none.
+    # Key steps with the same name are one key step, and a key step named "-" is background.
     window.run(f"rename(0, {one}, {HOSTILE!r}); rename(0, {other}, {HOSTILE!r}); namesChanged()")
     assert window.get(f"[sameStep(0, {other}), lookOf(0, {other}).join()]") == [
         one,
@@ -216,7 +216,7 @@ def test_the_annotation_of_a_video_is_read_beside_it(browser: Browser, tmp_path:
     expected = [(start, end, called.get(step, f"key step {step}")) for start, end, step in rows(window)]
     file = window.download('.card[data-video="0"] .save', tmp_path)
     assert file.name == "first.csv"
-    # Read as the layout `folder` reads it.
+    # The layout `folder` reads the file.
     root = tmp_path / "root"
     (root / "tea").mkdir(parents=True)
     write_video(root / "tea" / "first.mp4", SECONDS * 30, size=(160, 120))
@@ -231,7 +231,7 @@ def test_the_annotation_of_a_video_is_read_beside_it(browser: Browser, tmp_path:
     told = window.get("byId('edit-status').textContent")
     assert "tea/first.mp4" in told
     assert "rgwot run first" in told
-    # Features in a .csv would be overwritten.
+    # Features in a .csv file of this name would be overwritten.
     window.run("DATA.videos[0].path = 'tea/first.csv'; refreshCards(); document.querySelector('.card .save').click()")
     assert "folder annotations" in window.get("byId('edit-status').textContent")
     window.run(f"rename(0, {one}, '-'); rename(0, {other}, '-'); namesChanged()")
@@ -256,7 +256,7 @@ def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
     tab(window, "videos")
     window.run("byId('editing').open = true")
     see(window, 1)
-    # The annotated segments of the key step and of background.
+    # The annotation has a segment of background, and marks of a key step and of background.
     assert window.get("bar(1, -1).getAttribute('aria-label')") == "ground truth: 1 segment and 2 marks of second"
     labels = '[...document.querySelectorAll(\'.card[data-video="1"] .bar[data-run="{}"] .mark\')]'
     labels += ".map((one) => one.getAttribute('aria-label'))"
@@ -280,7 +280,7 @@ def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
     window.run(f"byId('edit-other').value = '{other}'")
     window.click_on("#edit-give")
     assert marks(window, 2) == [[time, time, other]]
-    # It is dragged and moved by keys (one edit), taken back, and found again when the page is opened anew.
+    # The mark is dragged and moved by keys, one edit, which is undone; a later move is kept if the page is reopened.
     grip = window.box(".grip.mark")
     width = window.get("document.querySelector('.grip.mark').parentElement.getBoundingClientRect().width")
     x, y = grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2
@@ -299,7 +299,7 @@ def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
     tab(window, "videos")
     window.run("byId('editing').open = true")
     assert marks(window, 2) == moved
-    # A border of a segment moves without it, and a second mark is deleted.
+    # A border of a segment moves without the mark, and a second mark is deleted.
     window.run(f"choose(2, {1000 * actual[index][0]} + 1); moveChosen('end', {1000 * actual[index][0]} + 50)")
     assert marks(window, 2) == moved
     window.press("Control+z") if window.get("cards.contains(document.activeElement)") else window.run("takeBack()")
@@ -335,7 +335,7 @@ def test_marks_beside_a_result_that_did_not_learn_from_them(browser: Browser, tm
     tab(window, "videos")
     window.run("byId('editing').open = true")
     see(window, 1)
-    # A key step found under number 1 is another one.
+    # The annotated step 1 is not the found key step 1.
     assert marks(window, 1) == [[1, 1, -1]]
     assert window.get("[fullLabel(0, -1), lookOf(0, -1).join()]") == ["annotated step 1: stir", "step,s1"]
     assert window.get("annotationOf(1, true)") == "start_s,end_s,label\n1,,stir\n"

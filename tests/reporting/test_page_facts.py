@@ -1,4 +1,4 @@
-"""Facts that the page says: colours, warnings, where a result stands, and two results side by side."""
+"""Facts on the page: colours, warnings, how a result compares with others, and two results side by side."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_colours_follow_the_order_and_results_that_agree_have_the_same() -> None
     assert len({*second.values()}) == 3
 
 
-def test_a_video_that_decodes_in_part_is_told() -> None:
+def test_a_video_that_decodes_in_part_is_reported() -> None:
     run = shown([1])
     run.body = {"segments": {"0": {"ends": [20000, 49000]}, "1": {"ends": [60000]}, "2": {"many": 2000}}}
     videos: Any = [SimpleNamespace(name=n, duration=seconds) for n, seconds in (("a", 142.7), ("b", 60.9), ("c", 50.0))]
@@ -56,7 +56,7 @@ def test_a_video_that_decodes_in_part_is_told() -> None:
     assert line.startswith("a: only the first 49.0 of 142.7 s can be decoded")
 
 
-def test_another_number_of_steps_than_annotated_is_told_once() -> None:
+def test_a_number_of_steps_other_than_annotated_is_reported_once() -> None:
     annotations = pd.DataFrame({"key_step": [*range(1, 13), 3]})
     (line,) = _other_number([shown([1], K=7), shown([1], K=7)], annotations)
     assert line.startswith("7 key steps were asked for, but 12 are annotated")
@@ -73,7 +73,7 @@ def test_scores_of_synthetic_clips_are_not_left_alone(page_task: Task) -> None:
     assert said == [False, True]
 
 
-def test_background_is_no_key_step() -> None:
+def test_background_is_not_a_key_step() -> None:
     task = ScopeFacts(distinct_labels=8, dominant_label_share=0.46, background_share=0.46)
     assert soundness(Diagnostics(K=7, task=task)) == {
         "Collapsed": "no", "Key steps found": "7 of 7", "Background": "46 % of the frames",
@@ -133,7 +133,7 @@ def test_the_page_repeats_the_warnings_and_compares_seeds(page_task: Task, page:
     actual = compare_pairs([read_answer(page_task.tree.keysteps(run)) for run in page_task.runs])
     for one, run in enumerate(page_task.runs):
         own = json.loads((page_task.tree.keysteps(run) / name_of(DIAGNOSTICS)).read_text()).get("warnings", [])
-        # Runs 0 and 1, and 2 and 3, are seeds of one method, so another seed need not be guessed.
+        # Runs 0 and 1, and 2 and 3, are seeds of one method, so the page need not guess what another seed would find.
         guessed = "two answers compete: another seed"
         expected = [f"{line[0].upper()}{line[1:]}." for line in own if one > 3 or not line.startswith(guessed)]
         differ = 1 - actual[one // 2 * 2, one // 2 * 2 + 1].agreement.same
@@ -142,14 +142,14 @@ def test_the_page_repeats_the_warnings_and_compares_seeds(page_task: Task, page:
                 f"Two answers compete: seed {1 - one % 2} gives {differ:.0%} of the samples another key step; trust "
                 "what both have in common, and look at it, too (under Result)."
             )
-            # It is said before the order.
+            # The warning comes before the order.
             assert re.search(re.escape(expected[-1]) + " (The|No|One) ", page.read_text(encoding="utf-8"))
         assert facts[one]["warnings"] == expected
     # Noisy embeddings get the warning; clear ones and trivial baselines do not.
     assert [bool(run["warnings"]) for run in facts] == [False, False, True, True, False, False]
 
 
-def test_of_many_results_too_seeds_that_differ_are_told(
+def test_seeds_that_differ_are_reported_also_among_many_results(
     page_task: Task, page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = [run["warnings"] for run in embedded_data(page)["runs"]]
@@ -160,7 +160,7 @@ def test_of_many_results_too_seeds_that_differ_are_told(
     assert any("Two answers compete: seed 1 gives" in warning for warning in few[2])
 
 
-def test_the_other_way_round_is_what_it_would_be_counted_anew() -> None:
+def test_a_swapped_comparison_equals_one_made_in_this_order() -> None:
     rng = np.random.default_rng(0)
     for _ in range(5):
         one, other = rng.integers(0, 5, 200), rng.integers(0, 4, 200)
@@ -206,7 +206,7 @@ def test_the_score_stands_beside_that_of_the_best_trivial_baseline() -> None:
         (True, True, "this result is not scored, because it learned from every annotated video"),
     ],
 )
-def test_what_cannot_be_compared_is_said_not_to_be(annotated: bool, taught: bool, words: str) -> None:
+def test_a_score_that_cannot_be_compared_says_so(annotated: bool, taught: bool, words: str) -> None:
     assert against_trivial(OURS, {}, annotated, taught) == [words]
 
 

@@ -20,7 +20,7 @@ from rgwot.runtime.csv_files import write_csv
 
 @pytest.fixture(scope="module")
 def grouped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Eight recordings in one order, eight in another, and three of a third group."""
+    """Return the page of eight recordings in one order, eight in another, and three of a third group."""
     folder = tmp_path_factory.mktemp("groups")
     tree = make_tree(folder, "grouped", [(1, 2, 3, 4)] * 8 + [(3, 2, 1, 4)] * 8 + [(1, 2, 3)] * 3)
     names = sorted(read_segments(tree.at(paths.SEGMENTS, RUN))["video"].unique())

@@ -44,7 +44,7 @@ def test_the_page_knows_who_taught_and_who_should_be_next(page_task: Task) -> No
     assert facts["names"] == {str(step): name for step, name in enumerate(STEPS, 1)}
     assert "first and second" in facts["taught"]
     assert facts["match"] == {"1": 1, "2": 2, "3": 3}
-    # The same as on a terminal, for the videos without an annotation.
+    # The suggestion is the same as on a terminal: videos without an annotation.
     names = [stem_of(video) for video in data["next"]["videos"]]
     said, command = f"Annotate next: {join_words(names)}", data["next"]["command"]
     terminal = suggestion(page_task.tree.keysteps(RUN))
@@ -111,7 +111,7 @@ def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, pa
     assert "rgwot run" not in said
     window.run("DATA.runs[0].score_file = 'x.csv'; drawScores()")
     assert window.get("byId('score-table').innerText").endswith(f"for this page: {RUN}: rgwot run x.csv")
-    # Its score is on other videos, so it is not ranked with results that learned from no annotation.
+    # The result that learned from annotations is scored on other videos, so it is not ranked with other results.
     row = "{{ method: 'raw', decoder: '{}', kind: 'untrained', n: 1, mean: {{ '{}': {} }}, sd: {{}}, seeds: [] }}"
     key = "macro_task without exact f1"
     axes = "protocols: ['macro_task'], backgrounds: ['without'], rules: ['exact'], metrics: ['f1']"
@@ -122,13 +122,13 @@ def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, pa
     assert window.get("document.querySelector('.scores .best').textContent") == "50.0"
     tab(window, "videos")
     assert window.get(marked.format(".card h3")) == ["first", "second"]
-    # A key step is the annotated one: there is nothing to match.
+    # Key steps are the annotated ones, so there is nothing to match.
     legend = window.get("[...byId('legend').children].map((one) => one.innerText)")
     assert sorted(text for text in legend if "background" not in text) == [
         f"key step {step}: {name}" for step, name in enumerate(STEPS, 1)
     ]
     assert window.get("[1, 2, 3].map((step) => lookOf(0, step).join() === lookOf(-1, step).join())") == [True] * 3
-    # A typed name wins, and only it is in the file; after it is removed, the label is back.
+    # A typed name wins, and the file has only typed names; after it is removed, the label is back.
     assert yaml.safe_load(window.get("namesFile()")) is None
     window.run("rename(0, 2, 'whisk'); namesChanged()")
     assert window.get("[nameOf(0, 2), nameOf(0, 1)]") == ["whisk", STEPS[0]]

@@ -1,4 +1,4 @@
-"""What a page is made of, each part by itself: typical frames, names, words, pictures, the JSON."""
+"""The parts of a page, each tested by itself: typical frames, names, words, pictures, the JSON."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_typical_frames_are_the_nearest_to_the_mean_of_different_videos_first() 
             assert frame.distance == pytest.approx(min(away.values()))
         for frame in frames:
             assert frame.distance == pytest.approx(distances[frame.video, frame.time_s])
-    # The frames of a rare key step.
+    # Key steps may have very few frames.
     one = Samples(np.eye(3), np.array([0.0, 0.5, 1.0]), np.array([1, 1, 2]))
     frames_by_step = typical_frames({"a": one})
     # The two frames of key step 1 are less than `APART_S` apart, so only one is shown.
@@ -59,14 +59,14 @@ def test_typical_frames_are_the_nearest_to_the_mean_of_different_videos_first() 
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance of ``#RRGGBB``, 0 for black to 1 for white (WCAG 2.2)."""
+    """Return the relative luminance of ``#RRGGBB``, 0 for black to 1 for white (WCAG 2.2)."""
     channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def contrast(first: str, second: str) -> float:
-    """Contrast ratio of two colours, 1 to 21 (WCAG 2.2)."""
+    """Return the contrast ratio of two colours, 1 to 21 (WCAG 2.2)."""
     dark, light = sorted((luminance(first), luminance(second)))
     return (light + 0.05) / (dark + 0.05)
 
@@ -84,7 +84,8 @@ def test_a_key_step_goes_to_the_annotated_step_it_shares_most_frames_with() -> N
     found = pd.DataFrame(
         {"video": "a", "start_s": [0, 5.0, 8.0, 9.0], "end_s": [5.0, 8.0, 9.0, 10.0], "key_step": [7, 3, 5, 3]}
     )
-    # 7 covers all of step 1, 3 three quarters of step 2, 5 is on background; no pair without a common frame.
+    # Cluster 7 covers all of step 1, cluster 3 three quarters of step 2, and cluster 5 is on background. Pairs without
+    # a common frame are not matched.
     assert match_to_steps(videos, truth, found) == {7: 1, 3: 2, 5: 0}
     assert match_to_steps(videos, truth, found.assign(key_step=7)) == {7: 1}
     assert match_to_steps(videos, truth, found[found["video"] == "b"]) == {}
@@ -103,7 +104,7 @@ def test_a_key_step_goes_to_the_annotated_step_it_shares_most_frames_with() -> N
         ("rgwot/graphcut/seed0: !!python/object/apply:os.getcwd []", ["names.yaml"]),
     ],
 )
-def test_a_mistake_in_the_file_of_names_is_told_in_one_line(tmp_path: Path, text: str, words: list[str]) -> None:
+def test_a_mistake_in_the_file_of_names_is_refused_in_one_line(tmp_path: Path, text: str, words: list[str]) -> None:
     path = tmp_path / "names.yaml"
     path.write_text(text)
     with pytest.raises(RgwotError) as told:
@@ -144,10 +145,11 @@ def test_names_hold_for_one_result(tmp_path: Path) -> None:
     assert names_in(folder, path) == {2: "pour"}
     assert named_order("2>1", names_in(folder, path)) == "pour > 1"
     assert names_in(tmp_path, path) == {}
-    # Another scope, or less than half a millisecond, is the same result; another border is another one.
+    # It is the same result with another scope, or if times differ by less than half a millisecond, but not with another
+    # border.
     other = pd.concat([table, table.assign(scope="video", end_s=9)])
     assert names_of(names, "rgwot/graphcut/seed0", other.assign(end_s=other["end_s"] + 1e-5)).names == {2: "pour"}
-    # Without segments, as an earlier version wrote them, they cannot be carried over.
+    # Names without segments, as an earlier version wrote them, cannot be carried over.
     assert names_of(names, "rgwot/graphcut/seed0", table.assign(end_s=[1.6, 3])) == ({}, ["pour"])
     assert names_of(names, "rgwot/graphcut/seed1", table) == ({}, [])
     assert read_names(tmp_path / "nowhere.yaml") == read_names(None) == {}
@@ -165,7 +167,7 @@ def test_names_go_over_to_the_same_frames_of_a_later_result(tmp_path: Path, capl
     called = {1: "pour", 2: "stir", 3: "drink"}
     file.write_text(names_text(run, table(a="1112223330", b="3332221110"), called))
     names = read_names(file)
-    # Another video, other numbers, and a border that moved.
+    # The later result has another video, other numbers, and a border that moved.
     later = table(a="3332211120", b="1112223330", c="1232222222")
     assert names_of(names, run, later) == ({1: "drink", 2: "stir", 3: "pour"}, [])
     # If there are more key steps, one has no name; if fewer, one name has no key step.
@@ -189,7 +191,7 @@ def test_names_go_over_to_the_same_frames_of_a_later_result(tmp_path: Path, capl
 def test_json_inside_a_page_is_read_back_and_never_markup(content: object) -> None:
     dangerous = [content, "</script><!--<script>]]>&lt;\u2028\u2029"]
     text = embedded(dangerous)
-    # Without any of these letters nothing in it begins or ends an element.
+    # Without any of these characters, nothing in the text begins or ends an element.
     assert not set(text) & set("<>&\u2028\u2029")
     assert json.loads(text) == dangerous
 

@@ -26,7 +26,7 @@ VOID = {"meta", "link", "input", "img", "br", "source", "circle", "rect", "path"
 
 
 class Element:
-    """An element of a page, with its attributes, its text, and what it holds."""
+    """An element of a page, with its attributes, its text, and the elements inside it."""
 
     def __init__(self, tag: str, attributes: dict[str, str]) -> None:
         self.tag, self.attributes = tag, attributes
@@ -132,7 +132,7 @@ def test_every_key_step_is_in_a_layer_after_all_that_it_needs(tmp_path: Path, na
 
 def test_the_table_is_that_of_the_terminal(given: Element) -> None:
     table = given.one("steptable")
-    # No column without content.
+    # Columns without content are left out.
     assert [cell.text for cell in table.all("th")] == list(STEP_HEADINGS[:-1])
     cells = [[cell.text for cell in row.all("td")] for row in table.all("tr")[1:]]
     recordings = recordings_from_segments(pd.DataFrame(rows_of("usual"), columns=list(SEGMENT_COLUMNS)))
@@ -224,7 +224,8 @@ def test_seeds_and_other_results_say_how_far_to_trust(tmp_path: Path) -> None:
     other = Run(RUN.method, RUN.decoder, 1)
     shutil.copytree(tree.keysteps(RUN), tree.keysteps(other))
     table = pd.read_csv(tree.at(paths.SEGMENTS, other))
-    # Other numbers, the same key steps; in the first of six videos the last is another one: 4 of 68 s differ.
+    # The other seed numbers the same key steps differently, and has another last key step in the first of six videos:
+    # 4 of 68 s differ.
     table["key_step"] = table["key_step"].map({1: 3, 2: 1, 3: 2})
     table.loc[2, "key_step"] = 3
     seconds = EACH_S * sum(map(len, CASES["three"]))
@@ -285,7 +286,7 @@ def test_the_videos_that_differ_most_are_named_by_their_deviations(tmp_path: Pat
     told = picture(0, procedure, found[3:], [], videos_of).most_different
     assert told == "Most differs: take 1 (2 deviations), then take 2 (1 and 2 doubtful)."
     assert picture(0, procedure, found[-1:], [], videos_of).most_different == ""
-    # A tie is no ranking.
+    # Equal videos are not ranked.
     both = shown(make_page(tmp_path, "both", [(1, 2, 3, 4)] * 10 + [(1, 3, 4), (1, 2, 4)]))
     assert "Most differ: video 11 and video 12 (1 deviation each)." in both.text
     # Four videos are too few to know an order: neither needs nor free orders are listed.

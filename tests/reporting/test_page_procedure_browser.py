@@ -110,7 +110,7 @@ def test_the_picture_works_from_the_keyboard(pages: dict[str, Path], browser: Br
         window.press("ArrowRight")
         walked.append(window.get(on))
     assert walked == order
-    # The card with the focus and what it needs stand out, and the popup says it in words.
+    # The focused card and the cards that it needs stand out, and the popup names them in words.
     lit = (
         "['own', 'needed', 'later'].map((n) => [...document.querySelectorAll(`.node.${n}`)].map((e) => e.dataset.step))"
     )
@@ -147,7 +147,7 @@ def test_a_deviation_plays_its_moment(page_task: Task, page: Path, browser: Brow
     assert when["x"] == pytest.approx(axis["x"] + start / duration * axis["width"], abs=1)
     assert when["width"] == pytest.approx(max(6, (end - start) / duration * axis["width"]), abs=1.5)
     window.wait_for(f"document.querySelector('{line} .playhead') !== null")
-    # A bar of a line plays, too, as those under Videos do.
+    # A bar of a line plays, too, like the bars under Videos.
     window.click_on(f"{line} .seg")
     window.wait_for("document.querySelector('#player video')?.currentTime < 2")
     assert window.errors == []

@@ -45,7 +45,7 @@ def test_the_joined_script_is_valid(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("start", [START, HOME])
 def test_no_two_modules_define_the_same_name(start: str) -> None:
-    """Of two functions with one name, the joined script would have the later one alone, which is no syntax error."""
+    """Two functions with the same name are not a syntax error, but the joined script would keep only the later one."""
     names = re.findall(r"^(?:async )?(?:function|const|let|class) (\w+)", script(start), re.MULTILINE)
     assert [name for name, times in Counter(names).items() if times > 1] == []
 
@@ -62,7 +62,7 @@ def test_every_module_is_joined_once_after_those_that_it_imports() -> None:
 
 @needs_node
 def test_modules_import_what_others_export() -> None:
-    """Node.js links all modules before it runs the first, which then lacks a document."""
+    """Node.js links all modules before it runs the first one, which then fails for want of a document."""
     command = [str(NODE), "--input-type=module", "--eval", f"await import({(PARTS / 'start.js').as_posix()!r})"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "ReferenceError: document is not defined" in done.stderr
@@ -102,7 +102,7 @@ def typedefs() -> str:
 
 
 def _collect(kind: Any, found: dict[type, None]) -> None:
-    """Add the dataclasses in a type, those that are used before those that use them."""
+    """Add the dataclasses in a type, each after those that it uses."""
     if is_dataclass(kind) and isinstance(kind, type) and kind not in found:
         for hint in get_type_hints(kind).values():
             _collect(hint, found)

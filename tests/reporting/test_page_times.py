@@ -1,4 +1,4 @@
-"""What a person who compares videos does on the page: times, examples side by side, and which videos are listed."""
+"""The page for a person who compares videos: times, examples side by side, and which videos are listed."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_examples_of_a_step_play_together_and_again(window: Window) -> None:
     assert [start - first for start, first in zip(starts, told, strict=True)] == pytest.approx(
         [0.2] * len(told), abs=0.35
     )
-    # All end, and begin again.
+    # All players reach the end, and begin again.
     window.wait_for(f"{PLAYERS}.every((one) => one.paused)", 20)
     window.wait_for(f"{PLAYERS}.every((one) => !one.paused)", 20)
     window.click_on("#tab-videos")
@@ -92,7 +92,7 @@ def test_videos_are_listed_by_their_deviations_or_a_part_of_their_name(window: W
     assert window.errors == []
 
 
-def test_a_card_tells_its_needs_over_its_pictures_and_covers_no_other(window: Window) -> None:
+def test_a_card_shows_its_needs_over_its_pictures_and_covers_no_other(window: Window) -> None:
     card = window.box(f"{OWN} .node .shots > *")
     window.point(card["x"] + 5, card["y"] + 5)
     window.wait_for("!document.querySelector('#popup').hidden")
@@ -117,7 +117,7 @@ def test_on_a_phone_the_picture_is_on_the_first_screen_and_nothing_scrolls_sidew
     assert window.get("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def test_trivial_results_are_offered_under_scores_alone(window: Window, tea: Task) -> None:
+def test_trivial_results_are_offered_only_under_scores(window: Window, tea: Task) -> None:
     kinds = [run["kind"] for run in embedded_data(tea.page())["runs"]]  # type: ignore[attr-defined]
     assert kinds.count("trivial") == 2
     assert window.get("[...byId('run').options].length") == len(kinds) - 2

@@ -1,4 +1,4 @@
-"""The tree of key steps: kept in a view, and cut in a browser as here."""
+"""The tree of key steps is kept in a view, and the browser cuts it as Python does."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_cut_at_their_number_the_planted_steps_are_found() -> None:
     assert tree == json.loads(json.dumps(tree_of(videos, 0)))
 
 
-#: The number of a key step of a cut, which the page calls by a letter.
+#: The number of a key step of a cut, from the letter by which the page names it.
 NUMBER = "e.textContent.charCodeAt(0) - 64"
 
 
@@ -90,7 +90,7 @@ def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
             assert shown == expected[expected["video"] == row]["key_step"].tolist()
         chips = window.get("[...document.querySelectorAll('#leaves .chip')].map((e) => " + NUMBER + ")")
         assert sorted(set(chips)) == list(range(1, K + 1))
-        # A colour is that of one letter; those that share most time with a key step of the result have its colour.
+        # Every letter has its own colour, that of the key step of the result with which it shares most time, if any.
         looks = window.get(
             "[...document.querySelectorAll('#leaves .chip')].map((e) => [e.textContent, e.dataset.look])"
         )
@@ -103,7 +103,7 @@ def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
     window.press("Home")
     assert window.get("state.cut.K") == 1
     assert window.get("byId('cut-words').textContent").startswith(f"1 key step of {n} parts: they explain 0 % of")
-    # A click between two merges cuts there, and the line stands where it was clicked.
+    # A click between two merges cuts there, and the line is where the click was.
     for K in (2, n - 1, n):
         box = window.box("#merges")
         window.click(box["x"] + box["width"] * (K - 1.5) / (n - 1), box["y"] + 20)

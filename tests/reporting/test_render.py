@@ -33,7 +33,7 @@ def frame(table, tmp_path):
 
 
 def panels(text):
-    """The pipe tables of a Markdown text by the title above each: their rows of cells."""
+    """Return the rows of cells of every pipe table in a Markdown text, by the title above the table."""
     found, title = {}, ""
     for line in text.splitlines():
         if line.startswith("### "):
@@ -48,7 +48,7 @@ def body(text, title="macro_task, with background"):
 
 
 def test_measured_rows_stand_beside_hieros_by_its_label_rule(table, frame):
-    """Its published means were made by the rule `cnc`; all other protocols are printed by `exact`."""
+    """The published means of HiERO were made by the rule `cnc`; all other protocols are printed by `exact`."""
     here = frame[frame["kind"] == "measured"].copy()
     here["one_f1"] = here["label_rule"].map({"exact": 0.1, "cnc": 0.2})
     here["one_f1_sd"] = float("nan")
@@ -70,7 +70,8 @@ def test_markdown_leads_with_macro_task_and_micro_video_and_has_all_others(table
         "First_set<br>F1", "First_set<br>IoU", "Second<br>F1", "Second<br>IoU"
     ]  # fmt: skip
     leading = body(markdown(table, frame))
-    # First_set: mean 35.0, sample deviation 18.0 over seeds; Second: 52.0 and 2.6. One seed has none.
+    # First_set has a mean of 35.0 and a sample deviation of 18.0 over seeds, Second 52.0 and 2.6. A single seed has no
+    # deviation.
     assert leading["Ours & theirs"] == [
         "**35.0 ± 18.0 (1/6 X)**", "**17.5 ± 9.0 (1/6 X)**", "52.0 ± 2.6", "26.0 ± 1.3",
     ]  # fmt: skip
@@ -138,7 +139,7 @@ def test_files_beside_the_csv_and_the_terminal(table, frame, tmp_path):
 
 
 def collapsed_scores(folder, n_collapsed):
-    """`ours` on dataset two: four seeds of 0.6, of which some collapsed; `plain` 0.5, never."""
+    """Write scores on dataset two: `ours` has 0.6 with four seeds, some of which collapsed; `plain` has 0.5."""
     paths = []
     for seed in range(4):
         flag = int(seed < n_collapsed)
@@ -152,7 +153,7 @@ def collapsed_scores(folder, n_collapsed):
     [
         (0, "**60.0 ± 0.0**", "50.0 ± 0.0"),
         (1, "**60.0 ± 0.0 (1/4 X)**", "50.0 ± 0.0"),
-        # If half of the runs or more collapsed, the cell is an X as in the papers, with its value, and another one is
+        # If half of the runs or more collapsed, the cell is an X as in the papers, with its value, and another cell is
         # the best.
         (2, "X (60.0 ± 0.0)", "**50.0 ± 0.0**"),
         (4, "X (60.0 ± 0.0)", "**50.0 ± 0.0**"),
@@ -160,7 +161,7 @@ def collapsed_scores(folder, n_collapsed):
 )
 @pytest.mark.parametrize("datasets", [[TWO], [ONE, TWO]])
 def test_collapsed_runs_are_marked_and_their_value_is_kept(tmp_path, n_collapsed, ours, plain, datasets):
-    # With both datasets, one of them has no run at all.
+    # With both datasets, the first one has no runs at all.
     table = small_table(tmp_path, datasets=datasets)
     frame = write_table(table, collapsed_scores(tmp_path, n_collapsed), tmp_path / "small.csv")
     found = body(markdown(table, frame))
@@ -182,7 +183,7 @@ def test_a_reported_collapse_is_an_x_without_a_number(tmp_path):
         return body(text, "micro_video, with background")["RGWOT (reported)"]
 
     assert row() == ["54.4", "38.6", "X", "X"]
-    # Where a paper prints no IoU at all it prints no X either.
+    # If a paper prints no IoU at all, it prints no X for IoU, either.
     reported.write_text("".join(line for line in reported.read_text().splitlines(True) if ",IoU," not in line))
     assert row() == ["54.4", "–", "X", "–"]
 

@@ -1,6 +1,6 @@
-"""Every number of a table of the paper stands in the cell it belongs to, and in no other; walked both ways.
+"""Every number of the paper's tables is in the cell to which it belongs, and only there; checked in both directions.
 
-The cell of a number is worked out here from the words of its line, not by what makes the tables.
+The cell of a number is worked out here from the words of its line, not by the code that makes the tables.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ OF_THE_PAPER = r"RGWOT paper, .* table( \(supplement\))?"
 
 
 def lines_of(name: str) -> list[dict[str, str]]:
-    """The lines of a file of reported numbers whose source is a table of the paper."""
+    """Return the lines of a file of reported numbers whose source is a table of the paper."""
     frame = pd.read_csv(REPORTED / f"{name}.csv", dtype=str, keep_default_na=False)
     return frame[frame["source"].str.fullmatch(OF_THE_PAPER)].to_dict("records")
 
 
 def fabricated(table: Table, folder: Path) -> Path:
-    """Scores for every row of a table, all in one file: one protocol, one seed, one task per whole dataset."""
+    """Write a file with scores for every row of a table: one protocol, one seed, one task per whole dataset."""
     lines = []
     for row, place in itertools.product(table.rows, table.datasets):
         run = (place.dataset, place.task or "first", row.method, row.decoder, 0, "micro_video", "with", "exact")
@@ -72,7 +72,7 @@ def fabricated(table: Table, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
-    """Every table of scores from made-up scores, written and read back."""
+    """Return every table of scores, made from made-up scores, written and read back."""
     folder = tmp_path_factory.mktemp("tables")
     frames = {}
     for table in (table for table in TABLES.values() if isinstance(table, Table) and table.paper):
@@ -82,7 +82,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
 
 
 def cell_of(name: str, line: dict[str, str]) -> tuple[str, str]:
-    """Where a number belongs: the reported row and the column."""
+    """Return where a number belongs: the reported row and the column."""
     if name == "ablation_components":
         without = [row for part, row in PARTS.items() if line[part] == "no"]
         row = without[0] if without else "full"
@@ -100,7 +100,7 @@ def test_every_number_is_in_its_cell_and_every_cell_has_its_number(tables: dict[
     frame = tables[name]
     rows = frame[frame["kind"] == "reported"].set_index("method")
     assert rows.index.is_unique
-    # Rows of other papers may stand beside those of this one.
+    # There may also be rows of other papers.
     rows = rows[rows["note"].str.contains("RGWOT paper, ")]
     values = [column for column in frame if column.rpartition("_")[2] in METRICS.values()]
     left = {(row, column) for row in rows.index for column in values if not pd.isna(rows.loc[row, column])}
@@ -118,7 +118,7 @@ def test_every_number_is_in_its_cell_and_every_cell_has_its_number(tables: dict[
             collapsed = rows.loc[row, f"{column.rpartition('_')[0]}_degenerate"]
             assert (collapsed == 1) == line["note"].startswith("degenerate"), (row, column)
     assert not left
-    # They have no deviation and no number of runs; each has its protocol, or is marked as of unknown protocol.
+    # Reported rows have no deviation and no number of runs; each has its protocol, or is marked as unknown.
     assert rows[[column for column in frame if column.endswith(("_sd", "_runs"))]].isna().all(axis=None)
     assert set(rows["protocol"]) <= {"micro_video", "macro_video", "macro_task", "unknown"}
     assert rows["note"].str.contains("not comparable with rows of another|comparable with no measured row").all()
@@ -152,7 +152,7 @@ def test_hyperparameters_one_by_one(tmp_path: Path) -> None:
     table.spelt(Study.of({"seeds": [0, 7]})).write(tmp_path / "hyperparameters.csv")
     frame = pd.read_csv(tmp_path / "hyperparameters.csv", dtype=str, keep_default_na=False).set_index("parameter")
     printed = pd.read_csv(REPORTED / "hyperparameters.csv", dtype=str, keep_default_na=False)
-    # The paper's names of rows, by ours.
+    # The names of rows in the paper, by those of rgwot.
     names = pd.read_csv(table.parameters, dtype=str, keep_default_na=False).set_index("parameter")["reported"]
     beside = {names[row]: (value, source) for row, value, source in
               zip(frame.index, frame["reported"], frame["source"], strict=True) if value}  # fmt: skip
@@ -160,7 +160,7 @@ def test_hyperparameters_one_by_one(tmp_path: Path) -> None:
         name: (value, source)
         for name, value, source in zip(printed["name"], printed["value"], printed["source"], strict=True)
     }
-    # Values are resolved from the configuration; those that are no settings are in the file of parameters.
+    # Values are resolved from the configuration; those that are not settings are in the file of parameters.
     ours = {"K": "7", "alpha": "0.3", "seeds": "0, 7", "outer": "100", "inner": "", "log_floor": "1e-11"}
     assert {row: frame.loc[row, "rgwot"] for row in ours} == ours
     assert list(frame.loc[["outer", "inner"], "rgwot-parity"]) == ["25", "1"]

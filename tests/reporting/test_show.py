@@ -15,7 +15,7 @@ from rgwot.stages.procedure import write_procedure
 
 
 def recordings(*orders: tuple[int, ...]) -> list[Recording]:
-    """Videos a, b, ... with key steps of 2 s, one every 3 s."""
+    """Return videos a, b, ... with key steps of 2 s, one every 3 s."""
     return [
         Recording(video, tuple(Event(k, 3.0 * at, 3.0 * at + 2) for at, k in enumerate(order)), 30.0)
         for video, order in zip("abcdefghij", orders, strict=False)
@@ -63,7 +63,7 @@ def test_a_folder_of_key_steps_is_read(tmp_path):
     rows = [
         (video.video, "task", event.start_s, event.end_s, event.key_step) for video in videos for event in video.events
     ]
-    # The background at the end makes each video as long as it is.
+    # Background at the end fills each video up to its duration.
     rows += [(video.video, "task", video.events[-1].end_s, video.duration_s, 0) for video in videos]
     write_csv(pd.DataFrame(rows, columns=list(SEGMENT_COLUMNS)), folder / "segments.csv")
     for where, head in ((folder, ["Found by raw/kmeans/seed0."]), (tmp_path, [])):

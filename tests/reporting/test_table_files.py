@@ -180,11 +180,11 @@ def test_a_mistake_in_a_file_is_one_line(tmp_path, text, said):
     assert "\n" not in str(caught.value)
 
 
-def test_a_mistake_is_told_of_the_line_where_it_is_and_not_of_one_that_calls_it(tmp_path):
+def test_a_mistake_names_the_line_where_it_is_and_not_one_that_calls_it(tmp_path):
     text = (TABLES_FOLDER / "paper.py").read_text(encoding="utf-8")
     before, table, after = text.partition("def egoprocel()")
     folder = written(tmp_path, before + table + after.replace("datasets=", "dataset=", 1), "paper")
-    # egoprocel_fact, of another file, calls it.
+    # The table egoprocel_fact, in another file, calls this function.
     with pytest.raises(RgwotError, match=r"paper\.py:\d+: TypeError: .*'dataset'"):
         targets.load_targets(folder).table("egoprocel_fact")
 
@@ -232,7 +232,7 @@ def test_a_wrong_experiment_names_its_table(tmp_path, monkeypatch):
         targets.table(Study.of({}), "mine")
 
 
-def test_unknown_tables_are_told_with_the_known_ones():
+def test_unknown_tables_are_refused_with_the_known_ones():
     study = Study.of({})
     assert targets.table(study, "demo").id == "demo"
     with pytest.raises(RgwotError, match=r"table 'dmo': unknown; did you mean 'demo'\?"):

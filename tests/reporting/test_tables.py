@@ -72,7 +72,7 @@ def test_counts_and_notes(frame):
     assert cell(frame, "flat", "note") == ""
 
 
-def test_a_collapsed_run_is_told_in_columns_of_its_own(frame):
+def test_a_collapsed_run_is_reported_in_columns_of_its_own(frame):
     assert (cell(frame, "ours", "one_degenerate"), cell(frame, "ours", "two_degenerate")) == (1, 0)
     # Task a with seed 1 collapsed, at 0.2; the mean over all runs keeps it.
     assert cell(frame, "ours", "one_f1_degenerate") == pytest.approx(0.2)
@@ -201,7 +201,7 @@ def test_reported_rows_carry_their_protocol_and_stand_first(frame):
 
 
 def rows_of(table):
-    """The reported rows of a table."""
+    """Return the reported rows of a table."""
     return reported_rows(table.reported, table.places, table.metrics) if table.reported else []
 
 
@@ -225,7 +225,7 @@ def test_every_reported_number_is_read_with_the_protocol_that_it_was_made_with()
 
 
 def test_reported_numbers_agree_with_each_other():
-    """The headline of a dataset is the mean of its tasks, to the rounding of print (methods 8)."""
+    """The headline number of a dataset is the mean of its tasks, up to the rounding in print (methods 8)."""
     folder = REPOSITORY / "workflow" / "reported"
     headline = read_reported(folder / "egoprocel.csv")
     for name, tasks, dataset in (("subtasks_cmu_mmac", 5, "CMU-MMAC"), ("subtasks_egtea", 7, "EGTEA-GAZE+")):

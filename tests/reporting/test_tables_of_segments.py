@@ -1,4 +1,4 @@
-"""Metrics that stand in a table of their own."""
+"""Metrics that have a table of their own."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_a_record_says_what_the_job_used(monkeypatch, tmp_path):
     ("files", "variable", "there"),
     [
         (["nvidia0", "nvidiactl"], None, True),
-        # A container that is given the fourth GPU alone.
+        # A container that has only the fourth GPU.
         (["nvidia3", "nvidiactl", "nvidia-uvm"], None, True),
         (["dxg"], None, True),
         (["nvidiactl", "nvidia-uvm", "nvidia-caps", "null"], None, False),

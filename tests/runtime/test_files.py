@@ -35,7 +35,7 @@ def test_a_day_later_the_next_writer_in_the_folder_removes_what_a_killed_one_lef
     yesterday = time.time() - 25 * 3600
     os.utime(left, (yesterday, yesterday))
     if left.is_dir():
-        # A part that is younger than its folder: somebody may still be writing.
+        # The part is younger than its folder, so somebody may still be writing it.
         write_text("whole", other)
         assert left.exists()
         os.utime(left / "part", (yesterday, yesterday))
@@ -105,7 +105,7 @@ def test_files_are_written_without_what_only_posix_has(tmp_path: Path) -> None:
     assert (tmp_path / "a.csv").read_text() == "whole"
 
 
-def test_what_cannot_be_written_is_told_with_its_name_and_not_the_temporary_one(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_reported_by_its_name_not_the_temporary_one(tmp_path: Path) -> None:
     for number in (errno.EROFS, errno.EACCES):
         with (
             pytest.raises(RgwotError, match=rf"^{tmp_path}/a\.csv: cannot be written"),
@@ -117,7 +117,7 @@ def test_what_cannot_be_written_is_told_with_its_name_and_not_the_temporary_one(
             raise OSError(number, os.strerror(number), str(tmp_path / "other"))
 
 
-def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written_to_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_writable(tmp_path)
     locked = set()
     monkeypatch.setattr(os, "access", lambda path, mode: path not in locked)

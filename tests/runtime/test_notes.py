@@ -15,7 +15,7 @@ def test_a_job_writes_what_it_has_done_and_removes_it(tmp_path: Path, monkeypatc
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "progress"))
     note = Notes()
     note("monday.mp4", 64, 128, "frame", 12.4)
-    # At most one a second, but the last one always.
+    # At most one note per second is written, but always the last one.
     note("monday.mp4", 65, 128, "frame", 12.3)
     expected = {"title": "monday.mp4", "done": 64, "total": 128, "unit": "frame", "left_s": 12}
     assert notes(tmp_path / "progress") == [expected]

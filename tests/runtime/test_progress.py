@@ -26,7 +26,7 @@ class Clock:
 
 @pytest.fixture(autouse=True)
 def no_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These tests run in no notebook, even if those of notebooks have imported its kernel in the same process."""
+    """Hide the kernel of notebooks, which other tests in the same process may have imported."""
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
 
 
@@ -45,7 +45,7 @@ def test_a_log_gets_a_line_every_ten_seconds_and_at_the_end(clock: Clock, caplog
             clock.now += 1
             loop.advance(1, "loss 2")
     lines = [record.getMessage() for record in caplog.records]
-    # One step per second; what was done before this run counts for the whole, not for the rate.
+    # A step takes a second; steps done before this run count towards the total, but not for the rate.
     assert lines == [
         f"train: {40 + done} of 100 step, loss 2, 1 step/s, {(60 - done) // 60}:{(60 - done) % 60:02d} left"
         for done in (10, 20, 30, 40, 50, 60)

@@ -28,7 +28,7 @@ def test_other_signs_look_equal(one: str, other: str) -> None:
 
 def test_different_names_do_not_look_equal() -> None:
     assert look_alike(["-1", "+1", "1", "step 1", "step 11", "step 1 1", "a", "b", "...", "?", "あ", "い"]) == []
-    # Each is one key step, because the difference is invisible.
+    # All of these are one key step, because the differences are invisible.
     assert len({plain_name(name) for name in ("wash", "wash\u3164", "wash\u2060", "wash\u00ad", "wash\u2800")}) == 1
 
 
@@ -50,16 +50,16 @@ def test_different_names_do_not_look_equal() -> None:
 def test_chapters_by_names(first: str, second: str) -> None:
     assert chapters_among({second: 10.0, first: 10.0, "other": 10.0}) == [[first, second]]
     if "GX" not in first:
-        # A take that began later.
+        # The second file began later, so it is another take.
         assert chapters_among({first: 5.0, second: 10.0}) == []
 
 
 def test_chapters_across_midnight() -> None:
-    """A clock without a date begins again."""
+    """A clock without a date begins again at midnight."""
     lengths = {"23-59-40": 10.0, "23-59-50": 10.0, "00-00-00": 10.0, "12-00-00": 10.0}
     assert chapters_among(lengths) == [["23-59-40", "23-59-50", "00-00-00"]]
     assert chapters_among({**lengths, "23-59-50": 4.0}) == [["23-59-40", "23-59-50"]]
-    # With dates, a day between them is no midnight.
+    # With dates, the first second of the same day does not follow its last seconds.
     dated = {"20260101_235950": 10.0, "20260101_000000": 10.0, "20260102_000000": 10.0}
     assert chapters_among(dated) == [["20260101_235950", "20260102_000000"]]
 

@@ -1,4 +1,4 @@
-"""What rules ask of the library, and the paths that stand in them."""
+"""What rules call in the library, and the paths that rules contain."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_every_path_of_a_rule_is_one_of_the_library_or_another_form_of_it() -> N
     known = {value for name, value in vars(paths).items() if name.isupper() and str(value).startswith("results/")}
     written: dict[str, str] = {}
     for file in sorted(RULES.glob("*.smk")):
-        # Logs are of the workflow alone; the demo names its results.
+        # Only the workflow knows paths of logs; the demo names its results.
         text = file.read_text(encoding="utf-8")
         found = re.findall(r'"(results/[^"]*\{[^"]*)"', text)
         written |= {path: file.name for path in found if not path.startswith("results/logs/")}

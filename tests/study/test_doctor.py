@@ -91,7 +91,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def tea(tmp_path: Path, clip: Path) -> Path:
-    """Return a folder of two sound videos of one task."""
+    """Return a folder of one task with two valid videos."""
     for name in ("one", "two"):
         # A box that players skip makes the content of every video different.
         put(tmp_path / "root" / "tea" / f"{name}.mp4", clip.read_bytes() + b"\0\0\0\x0bfree" + name.encode())
@@ -176,7 +176,7 @@ CASES = {
     "leftovers": Case(LEFT, LEFT_OVER),
     "leftovers, strict": Case(["error pairing -: since `strict` is set", *LEFT], LEFT_OVER, {"strict": True}),
     "no annotation": Case(["note pairing -: none of 2 videos is anno"], {"tea/one.csv": None, "tea/two.csv": None}),
-    # Composed and decomposed, with an invisible character, and with a blank that looks like another: one step.
+    # A label is one step whether it is composed or decomposed, has an invisible character, or another kind of blank.
     "names that look equal": Case(
         [],
         {
@@ -249,7 +249,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_everything_that_is_wrong_is_told(tea: Path, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_that_is_wrong_is_reported(tea: Path, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     if not case.opened:
         monkeypatch.setattr("rgwot.video.probe", lambda *_: pytest.fail("a video was opened"))
@@ -262,7 +262,7 @@ def test_everything_that_is_wrong_is_told(tea: Path, case: Case, monkeypatch: py
     compare(report, case.told)
     assert report.exit_code() == any(line.startswith("error") for line in case.told)
     assert report.exit_code(strict=True) == any(not line.startswith("note") for line in case.told)
-    # With one thread it is the same, in the same order.
+    # With one thread, the report is the same, in the same order.
     if not case.opened:
         again = examine(content(mine=entry(tea) | case.entry), "mine", quick=True)
         assert as_json(again) == as_json(report)
@@ -376,7 +376,7 @@ OF_FEATURES: dict[str, tuple[Callable[[Path], object], dict[str, Any], list[str]
                 {"monday": 40, "tuesday": 10, "friday": 10, "r2": 11, "r3": 2},
                 [FAR.format("long", "monday"), FAR.format("short", "r3")],
             ),
-            # Whole takes of different lengths.
+            # Whole takes of different lengths are not reported.
             ({"r0a": 10, "r0b": 9, "r1": 10, "r2": 11, "r3": 9}, []),
             ({"r0a": 5, "r0b": 9, "r1a": 10, "r1b": 5, "r3a": 7, "r3b": 6}, []),
             ({"a": 6, "b": 8, "c": 10, "d": 13, "e": 16, "f": 20}, []),
@@ -395,7 +395,7 @@ def features(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("change", "imported", "messages"), OF_FEATURES.values(), ids=OF_FEATURES)
-def test_everything_that_is_wrong_with_features_is_told(
+def test_everything_that_is_wrong_with_features_is_reported(
     features: Path, change: Callable[[Path], object], imported: dict[str, Any], messages: list[str]
 ) -> None:
     change(features)
@@ -412,7 +412,7 @@ def test_features_without_videos_are_in_order(features: Path) -> None:
     assert "every file was opened" in as_text(report)
 
 
-def test_files_of_people_from_the_future_are_told(
+def test_files_of_people_from_the_future_are_reported(
     features: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -457,7 +457,7 @@ def test_a_root_without_a_task_says_what_it_looks_like(tea: Path, features: Path
 
 @pytest.mark.parametrize(("frames", "faulty"), [(300, False), (271, False), (331, True), (260, True), (None, False)])
 def test_stated_frames_agree_with_the_duration(frames: int | None, faulty: bool) -> None:
-    """Within one second of 10 s at 30 per second: 270 to 330 frames."""
+    """They agree within one second: 270 to 330 frames for 10 s at 30 per second."""
     assert ("ffmpeg -i IN" in (told := stated_frames(VideoInfo(10.0, Fraction(30), 32, 32, frames)))) == faulty
     assert bool(told) == faulty
 
@@ -491,7 +491,7 @@ def cases(kind: str) -> list[dict[str, str]]:
 
 
 def check_outcomes(report: Report, kind: str, file_of: Callable[[str], str]) -> None:
-    """Compare the findings with the expected outcome of every fixture: nothing hides anything else."""
+    """Compare the findings with the expected outcome of every fixture; no finding may hide another."""
     for case in cases(kind):
         file = file_of(Path(case["path"]).stem)
         errors = [finding for finding in report.findings if finding.file == file and finding.severity == "error"]
@@ -516,7 +516,7 @@ def crosstask(root: Path, n_videos: int, steps: str = "pour,stir") -> None:
 
 def test_every_malformed_file_is_reported_with_its_line(tmp_path: Path, clip: Path) -> None:
     for case in cases("ego"):
-        # The task has four steps and the clip 300 frames at 30 per second, as the fixtures ask for.
+        # The task has four steps and the clip 300 frames at 30 per second, as the fixtures require.
         assert (case["fps"], case["n_frames"], case["K"]) == ("30", "300", "4")
         name = f"EGTEA_Gaze+/GreekSalad/{Path(case['path']).stem}"
         put(tmp_path / f"annotations/{name}.csv", (FIXTURES / case["path"]).read_bytes())

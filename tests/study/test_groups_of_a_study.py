@@ -25,7 +25,7 @@ def test_the_table_of_the_configuration_takes_the_place_of_the_folders_own(tmp_p
     own, other = tmp_path / "videos/tea/videos.csv", tmp_path / "people.csv"
     own.write_text("video,group\nmonday,a\n")
     assert groups_file(Task(study(tmp_path), "mine", "tea"), "group") == str(own)
-    # As Windows may write it.
+    # On Windows, the name may be written like this.
     own = own.rename(own.with_name("Videos.CSV"))
     assert groups_file(Task(study(tmp_path, tasks=["tea"]), "mine", "tea"), "group") == str(own)
     assert not dataset_files(study(tmp_path), "mine").tasks["tea"].without_video

@@ -30,7 +30,7 @@ def test_a_family_and_an_id_change_settings() -> None:
     }
 
 
-def test_the_learner_of_the_procedure_is_told_where_it_is_another() -> None:
+def test_the_settings_name_the_learner_of_the_procedure() -> None:
     for decoder in ("graphcut", "graphcut@procedure.learner=chain"):
         found = flatten(settings_behind(Task(STUDY, "demo", "assembly"), "rgwot", decoder))
         assert found["procedure.learner"] == ("chain" if "chain" in decoder else "robust")
@@ -38,14 +38,14 @@ def test_the_learner_of_the_procedure_is_told_where_it_is_another() -> None:
 
 
 @pytest.mark.parametrize("decoder", [None, "kmeans"])
-def test_what_a_failed_training_was_to_have_outdates_all_after_it(decoder: str | None) -> None:
+def test_settings_of_a_training_outdate_all_results_after_it(decoder: str | None) -> None:
     for method in ("rgwot", "rgwot@N=16"):
         found = flatten(settings_behind(Task(STUDY, "demo", "assembly"), method, decoder))
         assert found["train.N"] == (16 if "@" in method else 32)
         assert "train.save_every_s" not in found
 
 
-def test_settings_of_the_packaged_demo_are_nobodys_mistake(tmp_path: Path) -> None:
+def test_settings_of_the_packaged_demo_are_not_reported_as_replaced(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
 
     def said(text: str) -> list[str]:
@@ -66,7 +66,7 @@ def test_a_job_computes_with_the_blocks_it_reads_and_no_result_depends_on_how_it
     assert kept["train"]["N"] == 16
 
 
-def test_device_extensions_and_limits_are_told_apart_from_settings() -> None:
+def test_device_extensions_and_limits_are_kept_apart_from_settings() -> None:
     content = read_file(Path(__file__).parents[2] / "config.yaml")
     changed = Study.of({**content, "device": "cpu", "train": {**content["train"], "memory_gb": 3}})
     how = [json.loads(execution(study, "demo")) for study in (STUDY, changed)]
@@ -76,7 +76,7 @@ def test_device_extensions_and_limits_are_told_apart_from_settings() -> None:
 
 
 def test_annotated_steps_of_a_task_nobody_registered_are_counted(tmp_path: Path) -> None:
-    """The key steps of all its videos with a length; numbers may have gaps, as in the manifest."""
+    """Counted are the key steps in all its videos that have a length; numbers may have gaps, as in the manifest."""
     for name, rows in (
         ("one", "0,1,2 pour\n1,2,9 stir\n"),
         ("two", "0,1,4 drink\n1,2,9 stir\n2,2,5 never\n"),

@@ -1,4 +1,4 @@
-"""Doctor on a folder with one file of every kind of fault: each is named once, in one line, and soon."""
+"""`rgwot doctor` on a folder with every kind of fault: each is named once, in one line, and quickly."""
 
 from __future__ import annotations
 

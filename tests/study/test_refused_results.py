@@ -1,4 +1,4 @@
-"""Which results are refused before anything is planned; `tests/workflow/test_mistakes.py` sees it through Snakemake."""
+"""Results that are refused before planning; `tests/workflow/test_mistakes.py` tests the same through Snakemake."""
 
 from __future__ import annotations
 

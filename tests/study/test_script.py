@@ -13,7 +13,7 @@ from rgwot.study.script import stage
 
 
 def attempted(log: Path, attempt: int, error: Exception | None) -> bool:
-    """Run a job at an attempt, which ends in an error; return whether its body was run."""
+    """Run an attempt of a job whose body ends in ``error``; return whether the body was run."""
     ran = False
     resources = {"attempt": attempt}
     snakemake: Any = SimpleNamespace(log=[str(log)], resources=resources, wildcards={}, params={}, input=[], output=[])
@@ -39,7 +39,7 @@ def test_a_mistake_is_not_tried_again_and_an_error_of_the_system_is(tmp_path: Pa
         log = tmp_path / "a.log"
         assert attempted(log, 1, error)
         said = log.read_text().splitlines()[-1]
-        # Snakemake removes the log.
+        # Snakemake would remove the log, too.
         log.unlink()
         assert attempted(log, 2, error) is again
         assert log.read_text().splitlines()[-1] == said

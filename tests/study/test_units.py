@@ -19,7 +19,7 @@ ROWS = ((5, 100, "boil"), (100, 300, "pour"), (300, 560, "drink"))
 
 
 def study(root: Path, units: dict[str, float], until: float = 600) -> list[str]:
-    """Write a recording of 600 s per name, annotated in units of so many seconds; return the warnings of doctor."""
+    """Write a recording of 600 s per name, annotated in the given unit (in seconds); return the warnings of doctor."""
     (root / "tea").mkdir(parents=True)
     for name, unit in units.items():
         np.save(root / f"tea/{name}.npy", np.random.default_rng(0).normal(size=(600, 4)).astype(np.float32))
@@ -55,17 +55,17 @@ def test_all_in_another_unit(tmp_path: Path, unit: float, name: str) -> None:
     assert f"are these {name}? then multiply by {unit}" in told[1]
 
 
-def test_what_is_coded_in_part_is_told_only_beside_whole_ones() -> None:
+def test_partly_coded_videos_are_reported_only_beside_whole_ones() -> None:
     spans = {"a": (100.0, 600.0), "b": (590.0, 600.0)}
     assert "coded in part?" in ends_early(spans)["a"]
     # If most videos are annotated in part, or there is only one, this is intended.
     assert ends_early({**spans, "c": (120.0, 600.0)}) == {}
     assert ends_early({"a": (100.0, 600.0)}) == {}
-    # A video that is meant to be labelled in part.
+    # An annotation without segments ends at 0 s; it is intended.
     assert ends_early({"a": (0.0, 600.0), "b": (590.0, 600.0)}) == {}
 
 
-def test_half_of_the_video_is_told() -> None:
+def test_half_of_the_video_is_reported() -> None:
     whole = {"a": (590.0, 600.0), "b": (600.0, 600.0)}
     line = "its last segment ends at 297 of 600 s, half of the video"
     assert ends_early({**whole, "c": (297.0, 600.0), "d": (330.0, 600.0)}) == {

@@ -19,7 +19,7 @@ from rgwot.synthetic.timelines import FPS, TimelineSegment
 from rgwot.timing import RULES, VideoInfo, truth_labels
 
 SHORT: dict[str, Any] = {"n_videos": 6, "min_s": 4.0, "max_s": 6.0, "seed": 5}
-# Layout, options of its entry, and how many tasks it has.
+# Layout, options of its entry, and number of tasks.
 READ_AS = [
     ("egoprocel", {}, 16),
     ("procel", {"drop_rows": ["cpr_0041"], "strict": True}, 12),
@@ -28,7 +28,7 @@ READ_AS = [
 
 
 def lay_out(root: Path, settings: TreeSettings) -> list[TreeVideo]:
-    """Write all but the pictures: videos are empty files, which is all that finding them needs."""
+    """Write a tree with empty files as videos, which is enough to find them."""
     videos = plan(settings)
     empty = dict.fromkeys((video.place.video for video in videos), b"")
     for path, content in {**empty, **files(settings.layout, videos)}.items():
@@ -88,7 +88,7 @@ def test_reading_gives_the_planned_ground_truth(
             assert painted(rows, video.timeline.duration_s, rule) == truth, key
         named = dict(annotations[key].segments[["step_id", "name"]].itertuples(index=False, name=None))
         for step_id, name in named.items():
-            # A text column holds more than the bare name in some datasets.
+            # In some datasets, the text column has more than the name.
             assert name.startswith(video.names[video.step_ids.index(step_id)]), key
 
 

@@ -68,5 +68,5 @@ def test_clips_of_a_few_seconds_are_sound(K, n_videos, length, seed):
     seen = [sum(any(s.key_step == k for s in t.segments) for t in timelines) for k in range(1, K + 1)]
     if n_videos >= 2:
         assert min(seen) >= 2
-    # Every segment is longer than two frames, so that none falls between sampled frames.
+    # Every segment is longer than two frames, so that none is missed between sampled frames.
     assert min(s.end_s - s.start_s for t in timelines for s in t.segments) > 2 / FPS

@@ -50,7 +50,7 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path):
 
 
 def processes_of(session):
-    """Return how many processes a session has; ended ones that nobody waited for do not count."""
+    """Return the number of processes in a session, without ended ones that nobody waited for."""
     found = 0
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -60,7 +60,7 @@ def processes_of(session):
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="tells processes by /proc")
-def test_killed_it_leaves_no_dataset_and_no_process(tmp_path):
+def test_a_killed_job_leaves_no_dataset_and_no_process(tmp_path):
     root = tmp_path / "demo"
     settings = {"n_videos": 4, "min_s": 10, "max_s": 15, "width": 160, "height": 120}
     (tmp_path / "job").mkdir()
@@ -75,7 +75,7 @@ def test_killed_it_leaves_no_dataset_and_no_process(tmp_path):
     assert processes_of(process.pid) == 0
     assert not root.exists()
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-    # What the killed job left is hidden, and removed by a writer a day later (`rgwot.runtime.files`).
+    # Files that the killed job left are hidden, and a writer removes them a day later (`rgwot.runtime.files`).
     assert {path.name for path in tmp_path.glob("[!.]*")} == {"demo", "job"}
     assert len(list(root.rglob("*.mp4"))) == 4
 

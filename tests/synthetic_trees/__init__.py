@@ -1,4 +1,4 @@
-"""Synthetic clips in the trees of released datasets, each of which the module of its layout in `rgwot.datasets` reads.
+"""Synthetic clips in the folder trees of released datasets, which the layout modules of `rgwot.datasets` read.
 
 ``tests/write_tree.py`` writes a tree from the command line.
 """
@@ -22,7 +22,7 @@ from synthetic_trees.base import TaskPlaces, TreeSettings, TreeVideo, three_colu
 
 __all__ = ["TreeSettings", "TreeVideo", "files", "plan", "task_places", "write_tree"]
 
-#: Of a layout the tasks and the places of their videos, and every other file by its path below the root.
+#: For every layout, a function for its tasks with the places of their videos, and one for all other files, by path.
 LAYOUTS: dict[str, Any] = {
     "egoprocel": (egoprocel.tasks, three_column_files),
     "procel": (procel.tasks, procel.files),
@@ -45,7 +45,7 @@ def plan(settings: TreeSettings) -> list[TreeVideo]:
         look_seed = seed_of(settings.seed, task.task, LOOK)
         called = tuple(step_names(task_look(len(task.step_ids), look_seed)))
         for place in task.places:
-            # Every camera of a take has its own pictures; the first one those of a dataset with one camera.
+            # Every camera of a take has its own pictures; the first camera has those of a dataset with a single camera.
             pictures = task.task if place.lead_frames == 0 else f"{task.task} {place.camera}"
             seed = seed_of(settings.seed, pictures, FIRST_VIDEO + place.take)
             timeline = _led_in(timelines[place.take], place.lead_frames)
@@ -55,7 +55,7 @@ def plan(settings: TreeSettings) -> list[TreeVideo]:
 
 
 def _led_in(timeline: Timeline, frames: int) -> Timeline:
-    """Return the timeline as a camera sees it that started some frames earlier."""
+    """Return the timeline for a camera that started ``frames`` frames earlier."""
     if not frames:
         return timeline
     lead_s = frames / FPS
@@ -67,13 +67,13 @@ def _led_in(timeline: Timeline, frames: int) -> Timeline:
 
 
 def files(layout: str, videos: list[TreeVideo]) -> dict[str, bytes]:
-    """Return every file but the videos by its path below the root."""
+    """Return every file except the videos, by its path below the root."""
     made = LAYOUTS[layout][1](videos)
     return {path: content.encode() if isinstance(content, str) else content for path, content in made.items()}
 
 
 def write_tree(settings: TreeSettings, root: Path, jobs: int = 1) -> None:
-    """Write a tree below ``root``, as many videos at the same time as ``jobs``."""
+    """Write a tree below ``root``, ``jobs`` videos at the same time."""
     videos = plan(settings)
     for path, content in files(settings.layout, videos).items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)

@@ -18,23 +18,23 @@ Content: TypeAlias = "str | bytes"
 
 
 class TreeSettings(SynthSettings):
-    """What is written: the settings of synthetic datasets, and those that only released datasets have."""
+    """Settings of a tree: those of synthetic datasets, and those that only released datasets have."""
 
     layout: Literal["egoprocel", "procel", "crosstask"]  # type: ignore[assignment]
-    tasks: tuple[str, ...] = ()  #: all where it is empty; in layout egoprocel like cmu_mmac/Brownie
-    cameras: int = Field(1, ge=1, le=5)  #: that film a take of CMU-MMAC, the ego view first
+    tasks: tuple[str, ...] = ()  #: all tasks if empty; in layout egoprocel, for example, cmu_mmac/Brownie
+    cameras: int = Field(1, ge=1, le=5)  #: number of cameras that film a take of CMU-MMAC, the ego view first
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where one video and its annotation lie below the root, with forward slashes."""
+    """The paths of one video and its annotation below the root, with forward slashes."""
 
     stem: str  #: name of the video
     video: str
     annotation: str  #: several videos may share one
     take: int  #: which performance of the task is filmed, from 0
-    camera: str | None = None  #: number of the camera, None where a take has one
-    lead_frames: int = 0  #: frames at 30 per second this camera started before the others
+    camera: str | None = None  #: number of the camera, None if a take has only one
+    lead_frames: int = 0  #: number of frames, at 30 per second, by which this camera started earlier than the first
     fps: Fraction = Fraction(FPS)  #: exact frame rate of the video
 
 
@@ -43,7 +43,7 @@ class TaskPlaces:
     """One task of a layout."""
 
     task: str  #: ``cmu_mmac/Brownie`` in layout egoprocel, ``40567`` in crosstask
-    step_ids: tuple[int, ...]  #: what the annotations call key steps 1 to K
+    step_ids: tuple[int, ...]  #: the ids of key steps 1 to K in annotations
     places: tuple[Place, ...]  #: the videos, ordered by take
     label: str = "{id} {name}"  #: how annotations with a text column spell a key step
 
@@ -58,7 +58,7 @@ class TreeVideo(VideoPlan):
 
 
 def three_columns(video: TreeVideo) -> str:
-    """Spell the ground truth of a video as ``start,end,<int> <name>``, seconds, one line per segment.
+    """Spell the ground truth of a video as ``start,end,<int> <name>`` in seconds, one line per segment.
 
     A name with a comma is quoted: ``1.5,3.25,"3 add the pin, press it"``.
     """
@@ -69,7 +69,7 @@ def three_columns(video: TreeVideo) -> str:
 
 
 def step_first(video: TreeVideo, segments: Sequence[TimelineSegment] | None = None) -> str:
-    """Spell segments, those of the video where none are given, as ``step,start,end``, seconds, in their order."""
+    """Spell segments (by default those of the video) as ``step,start,end`` in seconds, in their order."""
     rows = video.timeline.segments if segments is None else segments
     return _lines((video.step_ids[step - 1], round(start, 3), round(end, 3)) for start, end, step in rows)
 

@@ -12,7 +12,7 @@ from rgwot.synthetic.timelines import TimelineSegment
 from synthetic_trees.base import Content, Place, TaskPlaces, TreeSettings, TreeVideo, step_first
 
 _RELEASE = "crosstask_release"
-# The order of the release, which is neither that of numbers nor that of any paper.
+# Tasks in the order of the release, which is neither that of their numbers nor that of any paper.
 _ORDER = (
     "23521 59684 71781 113766 105222 94276 53193 105253 44047 76400 16815 95603 109972 44789 40567 77721 87706 91515"
 )
@@ -31,7 +31,7 @@ def tasks(settings: TreeSettings) -> list[TaskPlaces]:
     known = {task: facts[task] for task in _ORDER.split()}
     listed = []
     for task in settings.tasks or known:
-        # Videos lie in a folder per task or all in one; task by task both ways are used.
+        # Users keep videos in a folder per task, or all in one; tasks alternate between the two.
         rank = list(known).index(task)
         folder = f"{task}/" if rank % 2 else ""
         places = []
@@ -87,6 +87,6 @@ def annotated_rows(video: TreeVideo) -> list[TimelineSegment]:
         TimelineSegment(middle - overlap, longest.end_s, longest.key_step),
     ]
     other = next((segment.key_step for segment in segments if segment.key_step != longest.key_step), None)
-    # A row inside the longest segment, but of another step; the later rows win, and would not if rows were sorted.
+    # A row of another step inside the longest segment; later rows overwrite it, but would not if rows were sorted.
     hidden = [] if other is None else [TimelineSegment(middle - overlap / 2, middle + overlap, other)]
     return [*segments[:place], *hidden, *halves, *segments[place + 1 :]]

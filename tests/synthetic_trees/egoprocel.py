@@ -9,7 +9,7 @@ from rgwot.datasets.registry import datasets, numbers, tasks_of
 from rgwot.synthetic.timelines import FPS
 from synthetic_trees.base import Place, TaskPlaces, TreeSettings
 
-# Cameras of a take start at different times: each this many frames before the one listed before it.
+# Cameras of a take start at different times: each starts this many frames before the camera listed before it.
 _LEAD_FRAMES = 3
 # Frames per second as in the release; 30 where it is not known.
 _CMU_RATES = {"8421130": Fraction(60)}
@@ -56,7 +56,7 @@ def _cmu(task: str, cameras: Sequence[str]) -> list[Place]:
     for take, subject in enumerate(numbers(_CMU_SUBJECTS[task])):
         for number, camera in enumerate(cameras):
             lead = number * _LEAD_FRAMES
-            # The number behind the dash differs between takes and cameras: probably frames cut at the start.
+            # The number after the dash, probably of frames cut at the start, differs between takes and cameras.
             stem = f"S{subject:02d}_{task}_{camera}-{1000 + 37 * subject % 900 - lead}"
             below = f"CMU-MMAC/{task}/S{subject:02d}_{task}_Video/{stem}"
             paths = f"videos/{below}.avi", f"annotations/{below}.csv"
@@ -67,7 +67,7 @@ def _cmu(task: str, cameras: Sequence[str]) -> list[Place]:
 def _tents() -> list[Place]:
     places = []
     dates = dict(enumerate(_TENT_DATES.split(), start=1))
-    # The first one's number stands in the second one's date, so that two videos are enough to mix them up.
+    # The number of the first video occurs in the date of the second, so two videos are enough to mix them up.
     for take, number in enumerate([_TENT_FIRST, *(number for number in dates if number != _TENT_FIRST)]):
         date = dates[number]
         stem = f"{number:02d}.tent.{date}.gopro"

@@ -14,7 +14,7 @@ from rgwot.datasets.pairing import by_task
 from rgwot.datasets.registry import TaskFacts, tasks_of
 from synthetic_trees.base import Content, Place, TaskPlaces, TreeSettings, TreeVideo
 
-# The release lists a video that its data file does not hold; the rows behind it slip by one.
+# The release lists a video that its data file lacks, so all later rows are shifted by one.
 LISTED_ONLY = {"perform_cpr": 41}
 
 _CUT_FROM_S = 5
@@ -23,7 +23,7 @@ _HEADER = b"MATLAB 5.0 MAT-file, synthetic".ljust(116)
 
 
 def _numbers(task: str, n_videos: int) -> list[int]:
-    """Return the numbers in the names of a task's videos: they skip some, as in the release."""
+    """Return the numbers in the names of a task's videos; some numbers are skipped, as in the release."""
     listed_only = LISTED_ONLY.get(task)
     if listed_only is None:
         return list(islice((number for number in count(1) if number % 4 != 2), n_videos))
@@ -45,7 +45,7 @@ def tasks(settings: TreeSettings) -> list[TaskPlaces]:
 
 
 def _paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
-    # The release holds no videos: users put them into folders of either name of the task, or into one.
+    # The release has no videos: users put them into a folder with one or the other name of the task, or all into one.
     folder = (f"{facts.task}/", f"{facts.code}/", "")[rank % 3]
     return f"videos/{folder}{name}{('.mp4', '.webm')[rank % 2]}", f"ProceL_dataset/{facts.task}/data.mat"
 
@@ -98,7 +98,7 @@ def _cell(items: Iterable[Any]) -> Any:
 
 
 def _times_of_steps(video: TreeVideo) -> list[Any]:
-    """Return per key step its ``(n, 2)`` starts and ends in seconds, ``(0, 0)`` where it is absent."""
+    """Return an array (n, 2) of starts and ends in seconds for each key step, of shape (0, 0) if it is absent."""
     steps: list[list[tuple[float, float]]] = [[] for _ in range(video.K)]
     for start, end, step in video.timeline.segments:
         steps[step - 1].append((round(start, 3), round(end, 3)))

@@ -61,7 +61,7 @@ def test_three_by_three_against_many_starts(alpha: float, epsilon: float, seed: 
     value = objective(cost, alpha, epsilon, r)
 
     def inside(corner: Array) -> float:
-        """F of the plan whose first two rows and columns are given, infinite outside the polytope."""
+        """Return F of the plan whose first two rows and columns are given; infinity outside the polytope."""
         block = corner.reshape(2, 2)
         plan = np.empty((3, 3))
         plan[:2, :2] = block
@@ -111,7 +111,7 @@ def test_pot_with_the_square_loss(alpha: float, seed: int) -> None:
 @pytest.mark.parametrize("alpha", [0.2, 0.5])
 @pytest.mark.parametrize("epsilon", [0.1, 0.03])
 def test_a_proximal_step_of_pot_stays_at_the_plan(alpha: float, epsilon: float) -> None:
-    """POT's batched solver leaves the entropy out; its gradient at the plan, added to the cost, makes up for it."""
+    """POT's batched solver leaves out the entropy, so the gradient of the entropy at the plan is added to the cost."""
     others = pytest.importorskip("ot.batch", reason="POT 0.9.7 or later")
     batch, n, m, r = 3, 10, 8, 0.25
     cost = torch.from_numpy(np.random.default_rng(2).uniform(0, 1, (batch, n, m)))

@@ -32,7 +32,7 @@ MANY_PASSES_ACTIVE = [
 
 
 def close(found: Tensor, expected: list[list[float]]) -> None:
-    """Equal to the six printed digits."""
+    """Check that values are equal to the six printed digits."""
     torch.testing.assert_close(found, torch.tensor(expected, dtype=found.dtype), rtol=0, atol=6e-7)
 
 

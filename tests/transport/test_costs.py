@@ -39,7 +39,7 @@ def test_prior_with_unequal_numbers_of_frames_and_with_times() -> None:
     torch.testing.assert_close(times, torch.tensor([[[0.4], [0.4]], [[1.0], [0.8]]]))
 
 
-def test_wrong_shapes_are_told() -> None:
+def test_wrong_shapes_are_refused() -> None:
     with pytest.raises(ValueError, match=r"\(2, 3, 4\) and \(2, 3, 5\)"):
         cosine_cost(torch.zeros(2, 3, 4), torch.zeros(2, 3, 5))
 

@@ -20,7 +20,7 @@ def random_cost(seed: int, batch: int = 4, n: int = 12, m: int = 9) -> Tensor:
 
 
 def gradient(plan: Tensor, cost: Tensor, alpha: float, epsilon: float, r: float) -> Tensor:
-    """Gradient of F by automatic differentiation of its definition with dense matrices."""
+    """Return the gradient of F by automatic differentiation of its definition with dense matrices."""
     plan = plan.clone().requires_grad_()
     objective(plan, cost, alpha, epsilon, r).sum().backward()
     assert plan.grad is not None
@@ -44,7 +44,7 @@ def test_marginals_objective_and_optimality_conditions(alpha: float, r: float) -
     torch.testing.assert_close(result.plan.sum(1), torch.full((4, 9), 1 / 9, dtype=torch.float64), rtol=1e-8, atol=0)
     assert (result.plan > 0).all()
     torch.testing.assert_close(result.objective, objective(result.plan, cost, alpha, 0.07, r), rtol=1e-9, atol=1e-9)
-    # Stationary on the polytope: the gradient is a row constant plus a column constant.
+    # The plan is stationary on the polytope: the gradient is a row constant plus a column constant.
     slopes = gradient(result.plan, cost, alpha, 0.07, r)
     constants = torch.cat([torch.eye(12).repeat_interleave(9, 0), torch.eye(9).repeat(12, 1)], 1).double()
     for plan, slope in zip(result.plan, slopes, strict=True):
@@ -82,7 +82,7 @@ def test_full_steps_alone_would_oscillate() -> None:
 
 
 def authors_loop(cost: NDArray[np.float64], r: float, alpha: float, epsilon: float, outer: int) -> NDArray[np.float64]:
-    """The fixed loop (methods 3.4) written out with dense matrices and plain exponentials."""
+    """Return the plan of the fixed loop (methods 3.4), with dense matrices and plain exponentials."""
     n, m = cost.shape
     x = structure_matrix_x(n, r, dtype=torch.float64).numpy()
     y = structure_matrix_y(m, r, dtype=torch.float64).numpy()
@@ -182,7 +182,7 @@ def test_low_precision_costs_are_solved_in_float64(dtype: torch.dtype) -> None:
     torch.testing.assert_close(result.plan, exact.plan.float(), rtol=1e-6, atol=1e-9)
 
 
-def test_mistakes_are_told() -> None:
+def test_mistakes_are_refused() -> None:
     cost = random_cost(12)
     with pytest.raises(ValueError, match=r"found shape \(12, 9\), expected \(B, N, M\)"):
         solve(cost[0], **PAPER, r=0.02)
@@ -202,7 +202,7 @@ def test_mistakes_are_told() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
 @pytest.mark.parametrize("solver", ["converged", "parity"])
 @pytest.mark.parametrize("r", [0.02, 0.1])
-@pytest.mark.parametrize("batch", [4, 40])  # few are worked on by the CPU
+@pytest.mark.parametrize("batch", [4, 40])  # small batches are solved on the CPU
 def test_cuda_gives_the_plan_of_the_cpu(solver: str, r: float, batch: int) -> None:
     cost = random_cost(13, batch, 33, 33).float()
     cpu, cuda = (solve(cost.to(device), **PAPER, r=r, solver=solver, max_iterations=2000) for device in ("cpu", "cuda"))

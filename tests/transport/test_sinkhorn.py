@@ -45,7 +45,7 @@ def test_marginals_and_potentials() -> None:
     assert result.marginal_error.max() <= 1e-9
     torch.testing.assert_close(result.plan.sum(2), p, rtol=1e-8, atol=0)
     torch.testing.assert_close(result.plan.sum(1), q, rtol=1e-12, atol=0)
-    # Optimal: log T + C / epsilon is a row constant plus a column constant.
+    # The plan is optimal: log T + C / epsilon is a row constant plus a column constant.
     dual = result.log_plan + cost / 0.1 - result.f[:, :, None]
     torch.testing.assert_close(dual, dual[:, :1].expand_as(dual), rtol=0, atol=1e-9)
 

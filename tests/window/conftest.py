@@ -17,7 +17,7 @@ from rgwot.paths import Run
 
 @pytest.fixture(scope="session")
 def made_task(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    """A task with results, no video of which is annotated; it takes seconds to make."""
+    """Return a task with results, in which no video is annotated; it takes seconds to make."""
     made = make_task(tmp_path_factory.mktemp("made") / "study", annotated=False)
     made.runs = [Run("raw", "kmeans", 0)]
     made.page()
@@ -27,7 +27,7 @@ def made_task(tmp_path_factory: pytest.TempPathFactory) -> Task:
 
 @pytest.fixture
 def task(made_task: Task, tmp_path: Path) -> Task:
-    """A copy of this task, to be changed."""
+    """Return a copy of this task, which a test may change."""
     shutil.copytree(made_task.folder, tmp_path / "study")
     return replace(made_task, folder=tmp_path / "study")
 
@@ -41,7 +41,7 @@ def served(task: Task, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
 
 @pytest.fixture
 def window(browser: Browser, served: Served) -> Window:
-    """A window that went from the printed address to the page of the task."""
+    """Return a window that went from the printed address to the page of the task."""
     opened = browser.window(1400, 900)
     opened._page.goto(served.address)
     opened.wait_for("document.querySelector('#tasks a') !== null")

@@ -45,7 +45,7 @@ class Served:
 
 @contextmanager
 def serving(opened: Path | Proposal, monkeypatch: pytest.MonkeyPatch, port: int = 0) -> Iterator[Served]:
-    """Serve a study, or a folder of videos, with `monkeypatch`ed runs that do nothing."""
+    """Serve a study, or a folder of videos; runs of the workflow are replaced by a command that does nothing."""
     monkeypatch.setattr(runs, "snakemake_command", lambda _: [sys.executable, "-c", "pass"])
     listening = socket.socket()
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""Answers of the server beside a run, which rewrites the files that they are read from."""
+"""Answers of the server during a run, which rewrites files that the server reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rgwot.window.session import Busy, Session
 
 
 class Reader:
-    """A learner whose manifest is missing while `missing`."""
+    """A learner whose manifest is missing as long as `missing` is true."""
 
     missing = True
 
@@ -36,7 +36,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("running", [True, False])
-def test_files_that_a_run_rewrites_are_no_fault_and_read_after_it(running: bool) -> None:
+def test_files_that_a_run_rewrites_are_not_faults_and_are_read_after_it(running: bool) -> None:
     at_work, reader = [running], Reader()
     answers = Answers(lambda: Study.of({}), lambda: at_work[0])
     answers._learners["mine", "tea"] = reader  # type: ignore[assignment]

@@ -32,7 +32,7 @@ def guarded(host: str = "127.0.0.1") -> tuple[Guard, Keys]:
 def ask(
     guard: Guard, path: str = "/api/state", method: str = "GET", body: bytes = b"", chunks: int = 1, **headers: str
 ) -> tuple[int, dict[str, str], bytes]:
-    """Ask without a socket; ``headers`` have underscores for hyphens."""
+    """Send a request without a socket; return status, headers and body. ``headers`` have underscores for hyphens."""
     given = {"host": HOST} | {name.replace("_", "-"): value for name, value in headers.items()}
     where, _, query = path.partition("?")
     scope: dict[str, Any] = {
@@ -127,7 +127,7 @@ def test_a_cookie_that_another_port_set_beside_the_own_one_opens_nothing() -> No
     assert ask(guard, cookie=f"{keys.cookie}={keys.secret}; {keys.cookie}=theirs")[0] == 403
 
 
-def test_a_token_opens_the_first_page_alone() -> None:
+def test_a_token_opens_only_the_first_page() -> None:
     guard, keys = guarded()
     assert ask(guard, f"/api/state?token={keys.token}")[0] == 403
 
@@ -162,10 +162,10 @@ def test_a_page_of_another_origin_changes_and_reads_nothing(origin: str) -> None
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_what_a_browser_calls_another_site_gets_the_first_page_alone(site: str) -> None:
+def test_what_a_browser_calls_another_site_gets_only_the_first_page(site: str) -> None:
     guard, keys = guarded()
     assert ask(guard, sec_fetch_site=site, **known(keys))[0] == 403
-    # A link in a mail leads to the window.
+    # A link in an e-mail may open the window.
     assert ask(guard, f"/?token={keys.token}", sec_fetch_site=site)[0] == 200
 
 

@@ -152,7 +152,7 @@ for number in range(int(sys.argv[2]), 10**6):
 """
 
 
-def test_killed_while_it_saves_nothing_that_was_told_is_lost() -> None:
+def test_a_kill_while_saving_loses_nothing_that_was_reported_as_saved() -> None:
     """A file reported as saved has this edit or a later one, never half of one; and the next server may replace it."""
     last = -1
     for kill in range(4):

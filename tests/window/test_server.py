@@ -124,7 +124,7 @@ def test_a_name_with_markup_is_data(served: Served) -> None:
     status, headers, body = ask(served, "/api/files/mine/tea")
     assert (status, headers["content-type"]) == (200, "application/json")
     assert any(NAME in own["path"] for own in json.loads(body).values())
-    # The first page has no data in it at all; what it shows are texts that its script sets.
+    # The first page contains no data; its script sets all texts that it shows.
     assert NAME.encode() not in ask(served, "/")[2]
 
 
@@ -169,7 +169,7 @@ def test_an_annotation_is_saved_where_the_commands_read_it(served: Served) -> No
     assert save(served, "annotation", text, "monday", apart=True)[0] == 200
     assert Path("videos/tea/monday.1.csv").read_text() == text
     assert "stir" in Path("videos/tea/monday.csv").read_text()
-    # So does the file of another program.
+    # A file of another program is kept, too, and another name is offered.
     status, told = save(served, "annotation", text, "eaf")
     assert (status, told["apart"]) == (409, "eaf.1.eaf")
     # A file that the commands could not read is refused in one line.
@@ -206,7 +206,7 @@ def test_another_seed_is_added_to_the_configuration(served: Served) -> None:
     without = CONFIG.replace("seeds: [0]\n", "")
     for before, after in (
         (f"{without}seeds: [0] # one\n", f"{without}seeds: [0, 1] # one\n"),
-        # The defaults have three.
+        # The defaults have three seeds.
         (without, f"{without}seeds: [0, 1, 2, 3]\n"),
         (f"{without}seeds:\n  - 3\n  - 1\n", f"{without}seeds:\n  [3, 1, 4]\n"),
     ):
@@ -219,7 +219,7 @@ def test_another_seed_is_added_to_the_configuration(served: Served) -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b"{", b"\xff", b"null", b'{"text": 1}', b'{"kind": []}', pytest.param(b"[" * 10**6, id="deep")]
 )
-def test_a_body_that_is_nothing_is_one_line(served: Served, body: bytes) -> None:
+def test_a_body_that_is_not_a_request_gives_one_line(served: Served, body: bytes) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=30)
     cookie = f"{served.keys.cookie}={served.keys.secret}"
     headers = {"cookie": cookie, "origin": f"http://127.0.0.1:{served.port}", "content-type": "application/json"}
@@ -265,7 +265,7 @@ def test_two_hundred_connections_at_once_do_no_lasting_harm(served: Served) -> N
     assert MOST_CONNECTIONS < 200
 
 
-def test_a_second_window_is_told(served: Served) -> None:
+def test_a_second_window_is_counted(served: Served) -> None:
     assert json.loads(ask(served, "/api/state?window=one")[2])["windows"] >= 1
     before = json.loads(ask(served, "/api/state?window=one")[2])["windows"]
     assert json.loads(ask(served, "/api/state?window=two")[2])["windows"] == before + 1
@@ -284,7 +284,7 @@ def test_a_lock_of_another_run_is_shown_and_not_removed(served: Served) -> None:
         time.sleep(1)
         run = json.loads(ask(served, "/api/state")[2])["run"]
         assert (run["locked"], run["waiting"], run["at_work"]) == (True, True, False)
-        # Annotating goes on.
+        # Annotations can still be saved.
         assert save(served, "annotation", "start_s,end_s,label\n0,1,pour\n", "monday")[0] == 200
         assert lock.read_text() == "somebody else's"
     finally:

@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.long, pytest.mark.skipif(WHERE is None, reason=WITHOUT
 
 @pytest.fixture
 def videos(tmp_path: Path) -> Path:
-    """A folder of videos without annotations: four short ones, or those that the environment names."""
+    """Return a folder of videos without annotations: four short ones, or those that the environment names."""
     folder = tmp_path / "whole" / "tea"
     if named := os.environ.get("RGWOT_VIDEOS"):
         shutil.copytree(named, folder, ignore=shutil.ignore_patterns("*.csv"))
@@ -96,7 +96,7 @@ def run_first() -> str:
 
 
 def check_written(study: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that the window wrote what the commands would have written, to the byte, and left them nothing to do.
+    """Check that the window wrote what the commands would have written, to the byte, so nothing is left for them to do.
 
     ``data`` is the folder of videos or features beside the study.
     """
@@ -122,15 +122,15 @@ def check_written(study: Path, data: Path, tmp_path: Path, monkeypatch: pytest.M
             assert name.read_bytes() == (study / name).read_bytes(), name
 
 
-#: Where the segments of the bar of what was found begin, as shares of the video, and the video that is labelled.
+#: The starts of the segments in the bar of found key steps, as shares of the video; and the video that is labelled.
 FOUND = "[...document.querySelectorAll('#label-found .seg')].map((one) => parseFloat(one.style.left) / 100)"
 PLAYED = "document.querySelector('#label-stage video')"
 
 
 def label_while_it_plays(window: Window, faster: int) -> int:
-    """Press the next key where the bar below shows that another step begins, while the video plays; return how many.
+    """Press the next key, while the video plays, whenever another found step begins; return the number of keys.
 
-    Steps of less than a second, as long as a hand takes, are passed over.
+    Steps of less than a second, which is about as fast as a hand can be, are skipped.
     """
     window.wait_for(f"{PLAYED}?.readyState >= 2")
     duration, moments = window.get(f"{PLAYED}.duration"), list[float]()
@@ -157,12 +157,12 @@ def test_from_videos_to_an_annotation_that_teaches(
         assert f"{count} videos" in window.get("document.querySelector('#found').textContent")
         window.press("Enter")
         window.wait_for("document.querySelector('#tab-steps')?.hidden === false", 900)
-        # A name.
+        # Give a key step a name.
         window.click_on("#tab-steps")
         window.click_on("#rows .keystep input")
         window.write("pour water")
         window.press("Tab")
-        # One video while it plays, faster if it is long.
+        # Label one video while it plays, at a higher speed if it is long.
         window.click_on("#tab-label")
         first = window.get("document.querySelector('#label-video').selectedOptions[0].textContent")
         n = label_while_it_plays(window, 3 if "RGWOT_VIDEOS" in os.environ else 0)
@@ -175,7 +175,7 @@ def test_from_videos_to_an_annotation_that_teaches(
     check_written(study, videos, tmp_path, monkeypatch)
 
 
-#: Steps of each video of features in turn, of about two seconds each.
+#: Number of steps in each recording of features; they follow each other, and last about two seconds each.
 STEPS = 4
 FEATURES_CONFIG = """datasets:
   mine: {layout: features, root: ../features, imported: {axes: TC, fps: 10}}
@@ -187,7 +187,7 @@ page: {datasets: [mine]}
 
 @pytest.fixture
 def study_of_features(tmp_path: Path) -> Path:
-    """A study of five recordings of eight noisy channels, in which four steps follow each other."""
+    """Return a study of five recordings of eight noisy channels, in which four steps follow each other."""
     rng, folder = np.random.default_rng(5), tmp_path / "features" / "tea"
     folder.mkdir(parents=True)
     for name in ("a", "b", "c", "d", "e"):
@@ -222,7 +222,7 @@ def test_three_recordings_of_features_are_annotated_with_few_keys(
                 time.sleep(1.5)
             press("0")
             press("Enter" if video < 2 else " ")
-        # A click for the tab, and at most two keys beside those of the steps for each; twelve steps take 44.
+        # There is a click for the tab, and for each recording at most two keys besides those of its steps.
         assert 1 + keys <= 2 + 3 * (STEPS + 2)
         window.wait_for("DATA.runs.some(({given}) => given.length === 3)", 60)
     check_written(study_of_features, study_of_features.with_name("features"), tmp_path, monkeypatch)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 def test_one_key_per_step_is_an_annotation_from_which_the_others_learn(window: Window, task: Task) -> None:
     window.click_on("#tab-label")
     window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
-    # At half the speed a slow machine reaches the keys before the end of the video.
+    # At half speed, even a slow machine presses all keys before the end of the video.
     for key in ("-", " ", "1"):
         window.press(key)
     for key in ("2", "3", "0", " "):
@@ -34,7 +34,7 @@ def test_one_key_per_step_is_an_annotation_from_which_the_others_learn(window: W
     window.wait_for("DATA.runs.some(({given}) => given.length)", 60)
     assert window.get("factsOf(state.run).given") == ["first"]
     assert window.get("labelOf(state.run, 1)") == "key step 1"
-    # Back to the opening of the page, and forth again.
+    # Undo everything since the page was opened, and redo it.
     text = (task.root / "tea" / "first.csv").read_text()
     for _ in range(9):
         window.press("Control+z")
@@ -54,7 +54,7 @@ def summary(window: Window) -> str:
 def test_after_the_last_label_is_undone_the_result_without_labels_is_shown(window: Window) -> None:
     window.click_on("#tab-label")
     window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
-    # The name of a new step gives it a key, and labels nothing.
+    # Naming a new step gives it a key, but labels nothing.
     window.click_on("#label-new")
     window.write("wet")
     window.press("Enter")
@@ -85,14 +85,14 @@ def test_a_segment_replaces_marks_of_another_step_and_marks_are_deleted(window: 
     rows = read_annotation_file(file, marks=True)
     assert rows["label"].tolist() == ["key step 3", "background", "key step 2"]
     assert rows["start_s"].tolist() == [0, 2, 3]
-    # A click on the mark goes there.
+    # A click on the mark moves to its time.
     window.press("Home")
     window.click_on("#label-bar .mark")
     assert window.get("Math.abs(here() - 3000)") <= 1
     window.press("Delete")
     saved(window)
     assert read_annotation_file(file, marks=True)["label"].tolist() == ["key step 3", "background"]
-    # A click on a border goes there, too, and changes nothing.
+    # A click on a border also moves to its time, and changes nothing.
     text = file.read_text()
     window.click_on("#label-bar .grip.end")
     assert window.get("Math.abs(here() - 2000)") <= 1
@@ -104,7 +104,7 @@ def test_keys_label_after_a_click_on_the_controls_of_the_video(window: Window) -
     window.click_on("#tab-label")
     window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
     box = window.box("#label-stage video")
-    # On the picture, which plays, and on the slider at its lower edge.
+    # Click on the picture, which starts to play, and on the slider at its lower edge.
     window.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 3)
     window.wait_for("!stage.element.paused")
     window.press(" ")
@@ -124,7 +124,7 @@ def test_answers_are_marks_and_the_next_question_follows(window: Window, task: T
         window.wait_for("document.querySelector('#ask-stage video') !== null", 60)
         window.wait_for("document.querySelector('#ask-status').textContent === ''", 60)
         where = window.get("document.querySelector('#ask-where').textContent")
-        # Steps without names of their own are known by their pictures.
+        # Steps without names of their own are shown by pictures.
         assert window.get(
             "[...document.querySelectorAll('#ask-keys li')].slice(0, 4).every((e) => e.querySelector('img, canvas'))"
         )
@@ -135,7 +135,7 @@ def test_answers_are_marks_and_the_next_question_follows(window: Window, task: T
     rows = [row for file in files for row in file.read_text().splitlines()[1:]]
     assert sorted(row.split(",")[1:] for row in rows) == [["", "key step 1"], ["", "key step 2"]]
     assert window.get("document.querySelector('#ask-count').textContent") == "2"
-    # The last answer is undone, and asked for again.
+    # If the last answer is undone, the same question is asked again.
     window.press("Control+z")
     saved(window)
     assert window.get("document.querySelector('#ask-count').textContent") == "1"
@@ -312,7 +312,7 @@ def test_names_stay_when_labels_are_learned_again(window: Window, task: Task) ->
     window.write("fill")
     saved(window)
     assert read_names(task.folder / "names" / "mine" / "tea.yaml")["raw/labelled/seed0"].names == {1: "fill"}
-    # The step has its new name, and its key still gives this step.
+    # The step has its new name, and its key still labels this step.
     window.click_on("#tab-label")
     assert window.get("document.querySelector('#label-keys .named').textContent") == "fill"
     window.press("Enter")

@@ -172,7 +172,7 @@ def test_names_of_an_earlier_result_are_kept_by_a_new_page(window: Window, task:
 
 @pytest.fixture
 def playing(window: Window) -> Iterator[Window]:
-    """A window that plays a video at half the speed."""
+    """Yield a window that plays a video at half speed."""
     to_labels(window)
     for key in ("-", " "):
         window.press(key)

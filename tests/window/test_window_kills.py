@@ -66,7 +66,7 @@ class Server:
         self.process.wait()
 
     def lose_browser(self) -> None:
-        """Send half of a request to save, as a browser that is killed."""
+        """Send half of a request to save, like a browser that is killed."""
         head = (
             f"PUT /api/save/mine/tea HTTP/1.1\r\nhost: 127.0.0.1:{self.port}\r\norigin: http://127.0.0.1:{self.port}\r\n"
             f"cookie: {self.cookie}\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n"
@@ -84,7 +84,7 @@ class Server:
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
-    """A study of two short videos, without results."""
+    """Return a study of two short videos, without results."""
     write_dataset(SynthSettings(layout="folder", tasks=("tea",), K=3, n_videos=2, min_s=11, max_s=12), tmp_path / "v")
     for path in (tmp_path / "v" / "tea").glob("*.csv"):
         path.unlink()
@@ -94,7 +94,7 @@ def study(tmp_path: Path) -> Path:
     return made
 
 
-def test_a_server_that_is_told_to_end_ends_its_run(study: Path) -> None:
+def test_a_server_that_is_asked_to_end_ends_its_run(study: Path) -> None:
     server, locks = Server(study), study / ".snakemake" / "locks"
     while not list(locks.glob("*")):
         assert server.process.poll() is None

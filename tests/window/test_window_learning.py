@@ -33,7 +33,7 @@ SEGMENTS = "start_s,end_s,label\n0,1.7,{}\n1.7,3.4,{}\n3.4,6,-\n".format(*STEPS)
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> TaskFolder:
-    """Three videos of which the first is annotated; the embeddings tell the true steps."""
+    """Return a study of three videos, of which the first is annotated, with embeddings that show the true steps."""
     return make_task(tmp_path_factory.mktemp("study"), taught=1)
 
 
@@ -76,7 +76,7 @@ def test_an_answer_has_what_the_page_shows(task: TaskFolder) -> None:
     assert answer["facts"]["folder"] == "results/keysteps/raw/labelled/mine/tea/seed0"
 
 
-def test_changes_are_told_by_name_and_settle(task: TaskFolder) -> None:
+def test_changes_are_reported_by_name_and_settle(task: TaskFolder) -> None:
     for other in ("second", "third"):
         (task.root / "tea" / f"{other}.csv").unlink(missing_ok=True)
     learner, study = Learner("mine", "tea"), Study.of(CONFIG)
@@ -128,7 +128,7 @@ def test_without_labels_there_is_no_answer_but_questions_and_numbers(task: TaskF
         os.utime(own)
 
 
-def test_deviations_are_not_told_as_sure_before_a_run_decided_on_them(task: TaskFolder, tmp_path: Path) -> None:
+def test_deviations_are_not_stated_as_sure_before_a_run_decided_on_them(task: TaskFolder, tmp_path: Path) -> None:
     for other in ("second", "third"):
         (task.root / "tea" / f"{other}.csv").unlink(missing_ok=True)
     learner, study = Learner("mine", "tea"), Study.of(CONFIG)
@@ -169,5 +169,5 @@ def test_a_table_of_groups_is_given_as_it_is(task: TaskFolder) -> None:
         table.unlink()
     assert given["columns"] == ["video", "age", "task", "group"]
     assert given["rows"] == [["second.mp4", "30", "tea", ""], ["first", "40", "coffee", ""]]
-    # The row of another task is not that of this one's video.
+    # A row of another task does not belong to the video of this name.
     assert given["row_of"] == {"second": 0}

@@ -28,7 +28,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SMALL = "tests/small.yaml"
 # The small setting has two tasks of a dataset that has several; tests of planning look at all of them.
 ALL_TASKS = "tests/all_tasks.yaml"
-# A limit for hangs: an hour, many times what the longest run takes beside other work.
+# A run that takes this long hangs: an hour is many times what the longest run takes, even on a busy machine.
 HANG_S = 3600
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["snakemake.cli", "pandas"])
@@ -42,7 +42,7 @@ PARTS = ("Snakefile", "config.yaml", "workflow", "profiles", "envs", SMALL, ALL_
 
 @dataclass(frozen=True)
 class Said:
-    """How a command ended and everything it printed."""
+    """The exit code of a command, and everything that it printed."""
 
     returncode: int
     text: str
@@ -58,7 +58,7 @@ class Said:
 
     @property
     def jobs(self) -> Counter[str]:
-        """How many jobs of each rule a dry run lists; empty when there is nothing to be done."""
+        """The number of jobs of each rule in a dry run; empty if there is nothing to be done."""
         assert self.returncode == 0, self.text
         if "Nothing to be done" in self.text:
             return Counter()
@@ -70,9 +70,9 @@ class Said:
 def run(
     command: list[str], folder: Path, timeout_s: float = HANG_S, environment: Mapping[str, str] | None = None
 ) -> Said:
-    """Run a command to its end, both streams in one text; ``environment`` has variables of its own.
+    """Run a command to its end; both streams go into one text, and ``environment`` adds variables.
 
-    Snakemake, and what its jobs need, is imported once for all runs: each is a fork of a process that has done so.
+    Snakemake and its dependencies are imported once for all runs: each run is a fork of a process that imported them.
     """
     with tempfile.TemporaryDirectory() as said:
         return _said(command, folder, timeout_s, Path(said) / "said", environment or {}, ())
@@ -93,7 +93,7 @@ def _said(
     process.start()
     process.join(timeout_s)
     if process.exitcode is None:
-        # Asked to end, snakemake ends its jobs, or hangs over it; killed alone, it would leave them running.
+        # If asked to end, Snakemake ends its jobs, or hangs while it does; if it alone were killed, they would go on.
         process.terminate()
         process.join(30)
         with contextlib.suppress(ProcessLookupError):
@@ -110,7 +110,7 @@ def _run(
     environment: Mapping[str, str],
     plans: Sequence[Sequence[str]],
 ) -> None:
-    """Become a run of Snakemake with this Python, or another command, as its executable; write to a file.
+    """Turn this process into a run of Snakemake with ``python`` for its jobs, or into another command; write to a file.
 
     With ``plans``, the run reads the workflow once and forks for the targets of every plan.
     """
@@ -199,7 +199,7 @@ class Checkout:
         return run(command, self.path)
 
     def keep_rows(self, table: str, ids: Sequence[str], datasets: Collection[str] = ()) -> None:
-        """Leave only these rows, and datasets, in a table of this copy, for a test that has to make all of them."""
+        """Keep only these rows and datasets of a table in this copy, for a test that makes the whole table."""
         file = "demo" if table == "demo" else "paper"
         text = (REPOSITORY / "workflow/tables" / f"{file}.py").read_text(encoding="utf-8")
         self.write_tables(text + KEPT.format(table=table), file)
@@ -213,7 +213,7 @@ class Checkout:
         return path
 
     def edit_tables(self, name: str, before: str, after: str) -> None:
-        """Put a changed file of tables and figures in place of one of the workflow."""
+        """Replace a file of tables and figures of the workflow with a changed one."""
         text = (REPOSITORY / "workflow/tables" / f"{name}.py").read_text(encoding="utf-8")
         assert before in text
         self.write_tables(text.replace(before, after), name)
@@ -223,7 +223,7 @@ class Checkout:
         return self.snakemake(*targets, options=PLANNED, more=more)
 
     def plans(self, plans: Mapping[str, Sequence[str]], more: Sequence[str] = ()) -> dict[str, Said]:
-        """Say, by the name of a plan, which jobs would run for its targets; the workflow is read once for all plans."""
+        """Return the jobs that would run for the targets of each plan, by its name; the workflow is read only once."""
         command = [*SNAKEMAKE, *PLANNED, "--configfile", SMALL, ALL_TASKS, *more]
         with tempfile.TemporaryDirectory() as folder:
             said = Path(folder) / "said"
@@ -247,9 +247,9 @@ def synthesise(root: Path, **settings: Any) -> None:
     write_dataset(SynthSettings.model_validate({**SMALL_CLIPS, **settings}), root, jobs=int(CORES))
 
 
-# ProceL's page says 720 videos of 12 tasks; per task nothing is published.
+# ProceL's page gives 720 videos of 12 tasks; the numbers per task are not published.
 VIDEOS_OF_PROCEL = 60
-# The newest public listing has one less than was published first.
+# The newest public listing has one video less than the first.
 VIDEOS = {"cmu_mmac/Pizza": 32}
 LAYOUTS = ("egoprocel", "procel", "crosstask")
 
@@ -260,13 +260,13 @@ def touch_tree(root: Path, layout: str, videos: int | None = None, cameras: int 
     Parameters
     ----------
     root
-        Where it goes.
+        The folder of the tree.
     layout
         One of `LAYOUTS`.
     videos
-        Per task; None for as many as the datasets have.
+        Number of videos per task; None for the number in the datasets.
     cameras
-        Of CMU-MMAC.
+        Number of cameras of CMU-MMAC.
     """
     made, primary = 0, ""
     for facts in (row for dataset in datasets(layout) for row in tasks_of(dataset)):

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from checkouts import ALL_TASKS, Checkout, grow, touch_tree
 
-#: The part of the paper's first table that tests make: a row of every kind on these tasks, manifests of two more.
+#: The part of the paper's first table that tests make: a row of every kind on these tasks, and two more manifests.
 EGOPROCEL_ROWS = ("one_label", "raw_kmeans", "rgwot")
 EGOPROCEL_TASKS = {"cmu_mmac": ["Brownie", "Salad"], "meccano": ["meccano"]}
 READ_ONLY = {"egtea_gaze": ["GreekSalad"], "epic_tents": ["tent"]}
@@ -17,9 +17,9 @@ READ_ONLY = {"egtea_gaze": ["GreekSalad"], "epic_tents": ["tent"]}
 
 @pytest.fixture(scope="session")
 def egoprocel(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A checkout beside an EgoProceL tree in synthetic clips, CMU-MMAC by five cameras, with its table made.
+    """Return a checkout with an EgoProceL tree of synthetic clips (CMU-MMAC with five cameras) and its finished table.
 
-    All 16 tasks of seven rows are made by `benchmarks/speed.py`.
+    `benchmarks/speed.py` makes seven rows on all 16 tasks.
     """
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("egoprocel") / "checkout")
     both = EGOPROCEL_TASKS | READ_ONLY
@@ -36,7 +36,7 @@ def egoprocel(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 @pytest.fixture(scope="session")
 def planned(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A checkout beside all published trees as empty files: enough to plan with, because planning opens no video."""
+    """Return a checkout with all published trees as empty files, which suffice because planning opens no video."""
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("planned") / "checkout")
     touch_tree(checkout.path / "egoprocel", "egoprocel", videos=2)
     for layout in ("procel", "crosstask"):
@@ -46,13 +46,13 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Checkout:
-    """A checkout without any data."""
+    """Return a checkout without any data."""
     return Checkout.copied_to(tmp_path / "checkout")
 
 
 @pytest.fixture
 def configured(tmp_path: Path) -> Callable[[str], str]:
-    """A function that writes a configuration to lay on top of the small one, and returns its path."""
+    """Return a function that writes a configuration to be merged into the small one, and returns its path."""
 
     def write(text: str) -> str:
         path = tmp_path / "more.yaml"

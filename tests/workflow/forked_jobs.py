@@ -22,7 +22,7 @@ import threading
 from functools import cache
 from pathlib import Path
 
-# Modules of packages, without the project's.
+# Modules of third-party packages.
 PRELOADED = (
     "click", "pydantic", "numpy", "pandas", "yaml", "zarr", "h5py", "scipy.optimize", "scipy.stats", "scipy.signal",
     "sklearn.cluster", "sklearn.metrics", "torch", "threadpoolctl", "matplotlib.figure",
@@ -96,7 +96,7 @@ def _end_job_with(client: socket.socket, job: int) -> None:
 
 
 def run(client: socket.socket) -> None:
-    """Fork the job that a client asks for, and say how it ends; in the job, run the script or the command line."""
+    """Fork the job that a client asks for, and report how it ends; in the job, run the script or the command line."""
     size, streams, _, _ = socket.recv_fds(client, 8, 3)
     with client.makefile("rb") as said:
         sys.argv, folder, environment, umask = json.loads(said.read(int.from_bytes(size, "big")))

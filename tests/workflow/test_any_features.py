@@ -28,7 +28,7 @@ datasets:
   alone_tchw: {layout: features, root: features/TCHW, imported: {axes: TCHW, fps: 2}}
 """
 DATASETS = ("filmed_tc", "alone_tc", "alone_tchw")
-# One run in every form, and an encoder trained on vectors; all other tests train on maps.
+# Features in every form get one result, and one encoder is trained on vectors; all other tests train on maps.
 SCORES = [
     *(f"results/scores/raw/kmeans/{dataset}/tea/seed0.csv" for dataset in DATASETS),
     "results/scores/rgwot/graphcut/alone_tc/tea/seed0.csv",
@@ -49,7 +49,7 @@ TABLES = {"any_features": any_features}
 
 
 def write(root: Path) -> None:
-    """Four recordings of 10 s in which three steps follow each other: videos, and features that show the steps."""
+    """Write four recordings of 10 s in which three steps follow each other: videos, and features that show steps."""
     (root / "videos/tea").mkdir(parents=True)
     for seed, name in enumerate("abcd"):
         rng = np.random.default_rng(seed)
@@ -97,7 +97,7 @@ def test_every_form_goes_from_files_to_scores_and_pages(fresh: Checkout) -> None
     assert not fresh.plan(TABLE, *SCORES, PAGE, more=["more.yaml"]).jobs
 
 
-def test_bad_features_are_told_in_one_line_and_nothing_is_lost(fresh: Checkout) -> None:
+def test_bad_features_are_refused_in_one_line_and_nothing_is_lost(fresh: Checkout) -> None:
     write(fresh.path)
     target = "results/features/alone_tc/tea/index.csv"
     path = fresh.path / "features/TC/tea/b.npy"
@@ -119,7 +119,7 @@ def test_bad_features_are_told_in_one_line_and_nothing_is_lost(fresh: Checkout) 
     assert fresh.snakemake(target, more=["more.yaml"]).returncode == 0
 
 
-def test_a_missing_checkpoint_is_told_once_before_any_job(fresh: Checkout) -> None:
+def test_a_missing_checkpoint_is_reported_once_before_any_job(fresh: Checkout) -> None:
     write(fresh.path)
     more = "datasets: {mine: {layout: folder, root: videos, settings: {features: {weights: gone.pth}}}}"
     (fresh.path / "gone.yaml").write_text(more)
@@ -127,7 +127,7 @@ def test_a_missing_checkpoint_is_told_once_before_any_job(fresh: Checkout) -> No
     assert plan.mistake.startswith("rgwot: datasets.mine: features.weights: no file gone.pth; expected imagenet1k_v1")
 
 
-def test_a_root_that_holds_no_task_is_told(fresh: Checkout) -> None:
+def test_a_root_that_holds_no_task_is_reported(fresh: Checkout) -> None:
     (fresh.path / "empty").mkdir()
     (fresh.path / "wrong.yaml").write_text("datasets: {mine: {root: empty, layout: folder}}")
     told = fresh.plan("results/features/mine/tea/index.csv", more=["wrong.yaml"]).mistake

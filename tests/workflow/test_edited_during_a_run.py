@@ -27,9 +27,9 @@ seeds: [0]
 decode: {K: 4}
 """
 KEYSTEPS = "results/keysteps/{}/mine/tea/seed0/{}"
-#: Equal segments: the quickest result that depends on K.
+#: Files of a result with equal segments, the quickest result that depends on K.
 QUICK, DIAGNOSTICS = (KEYSTEPS.format("none/uniform", name) for name in ("segments.csv", "diagnostics.json"))
-#: What a job on a cluster begins with: somebody's edit, and then Snakemake with the files as they are by then.
+#: Starts a job as on a cluster: files are edited first, and then Snakemake runs with the edited files.
 SUBMIT = '#!/bin/sh\n( . ./edit.sh; sh "$1" ) > submitted.log 2>&1 &\necho $!\n'
 OF_CLUSTER = (
     "--executor", "cluster-generic", "--cluster-generic-submit-cmd", "sh submit.sh", "--jobs", "1",
@@ -39,7 +39,7 @@ OF_CLUSTER = (
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A study of four recordings as vectors, with a manifest and a quick result."""
+    """Return a study of four recordings as vectors, with a manifest and a quick result."""
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("edited") / "checkout")
     rng, folder = np.random.default_rng(0), checkout.path / "features/tea"
     folder.mkdir(parents=True)
@@ -94,7 +94,7 @@ def test_a_job_on_a_cluster_uses_the_configuration_of_its_run(study: Checkout, e
 
 
 def test_a_job_on_this_machine_uses_the_configuration_of_its_run(study: Checkout) -> None:
-    # Imported by every job, before it does anything.
+    # Every job imports this extension before it does anything.
     edit = "import sys\nfrom pathlib import Path\nfrom rgwot.config.extensions import Extension\n"
     edit += "EXTENSION = Extension()\nif 'scripts' in sys.argv[0]:\n"
     edit += "    file = Path('config.yaml')\n    file.write_text(file.read_text().replace('K: 4', 'K: 3'))\n"

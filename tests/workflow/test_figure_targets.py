@@ -31,7 +31,7 @@ def test_a_figure_makes_what_it_shows_and_nothing_else(fresh: Checkout, configur
     plans = fresh.plans(targets, more=[configured(WRITTEN)])
     jobs = plans["transport_plan.pdf"].jobs
     assert jobs == {"synth": 1, "manifest": 1, "extract": 1, "index": 1, "train": 1, "embed": 1, "figure": 1}
-    # Without a decoding it shows no key steps, without an embedding no plan: the features of four videos suffice.
+    # This figure shows neither key steps nor plans, so it needs no decoding and no embedding, only features.
     assert plans["tsne_procel.png"].jobs == {"synth": 1, "extract_video": 2, "figure": 1}
 
 
@@ -40,7 +40,7 @@ def test_a_mistake_in_the_figures_ends_before_any_job(fresh: Checkout) -> None:
     assert re.search(r"figures.py:\d+: TypeError: ", fresh.plan("results/figures/degenerate.pdf").mistake)
 
 
-def test_figures_of_a_result_need_its_embeddings_alone(fresh: Checkout, configured: Callable[[str], str]) -> None:
+def test_figures_of_a_result_need_only_its_embeddings(fresh: Checkout, configured: Callable[[str], str]) -> None:
     more = [configured(WRITTEN)]
     names = [f"results/figures/{what}/rgwot/pc_assembly/pc_assembly/seed0.png" for what in ("embedding", "plan")]
     made = {"synth": 1, "manifest": 1, "extract": 1, "index": 1, "train": 1, "embed": 1}
@@ -72,7 +72,7 @@ def test_figures_are_drawn_once_and_stand_in_the_report(fresh: Checkout, configu
 
 
 def check_report(path: Path) -> None:
-    """Check that both forms of every figure are in the report, with what can be filtered by and honest captions."""
+    """Check that both forms of every figure are in the report, with keys to filter by and correct captions."""
     with zipfile.ZipFile(path) as report:
         names = report.namelist()
         page = report.read(next(name for name in names if name.endswith("report.html"))).decode()

@@ -43,7 +43,7 @@ def table(egoprocel: Checkout) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def scores(egoprocel: Checkout) -> pd.DataFrame:
-    """All score files, read without the project's own reader."""
+    """Return all scores, read without the project's own reader."""
     return pd.concat([read(path) for path in (egoprocel.path / "results/scores").rglob("seed*.csv")])
 
 
@@ -96,7 +96,7 @@ def test_a_dataset_is_the_mean_over_its_tasks(table: pd.DataFrame, scores: pd.Da
         assert count == N_TASKS[dataset]
         actual = measured.loc[(names[method, decoder], *cell), f"{dataset}_{metric}"]
         assert actual == pytest.approx(mean, abs=1e-12), (method, decoder, cell, dataset, metric)
-    # One seed has no deviation.
+    # A single seed has no deviation.
     assert measured[[column for column in table if column.endswith("_sd")]].isna().all(axis=None)
     assert set(measured["n_runs"]) == {1}
     assert set(measured["n_videos"]) == {2 * TASKS}
@@ -122,7 +122,7 @@ def test_printed_forms(egoprocel: Checkout) -> None:
 
 
 def test_files_keep_their_contracts(egoprocel: Checkout) -> None:
-    """Every task of one dataset, from the manifest down: columns, ids, coverage in time."""
+    """Check the files of every task of one dataset, from the manifest on: columns, ids, coverage in time."""
     results = egoprocel.path / "results"
     for task in ("Brownie", "Salad"):
         below = f"cmu_mmac/{task}"
@@ -132,7 +132,7 @@ def test_files_keep_their_contracts(egoprocel: Checkout) -> None:
         assert (egoprocel.path / "egoprocel" / manifest["path"][0]).is_file()
         index = read(results / f"features/{below}/index.csv")
         assert list(index) == ["video", "status", "reason", "frames", "digest"]
-        # Sampled at 2 per second, below the duration.
+        # Samples are at 2 per second, below the duration.
         assert list(index["frames"]) == [int(np.ceil(d * 2 - 1e-9)) for d in manifest["duration_s"]]
         history = read(results / f"models/rgwot/{below}/seed0/history.csv")
         assert history["step"].iloc[-1] == 6
@@ -165,11 +165,11 @@ def check_key_steps(folder: Path, manifest: pd.DataFrame) -> None:
 
 
 def test_names_and_rates_that_mislead(egoprocel: Checkout) -> None:
-    """This tree has the known pitfalls of the real files, which were handled."""
+    """This tree has the known pitfalls of the real files; check that they were handled."""
     tree, results = egoprocel.path / "egoprocel", egoprocel.path / "results"
     tents = read(results / "manifest/epic_tents/tent.csv")
     first, second = (name.split(".")[0] for name in tents["name"])
-    assert second in tents["name"][0]  # pairing by that would give it the first one's annotation
+    assert second in tents["name"][0]  # pairing by this number alone would mix up the two videos
     assert list(tents["annotation"]) == [f"annotations/EPIC-Tents/{name}.egoprocel.ann.csv" for name in tents["name"]]
     assert set(tents["fps"]) == {"60000/1001"}
     for row in tents.itertuples():
@@ -232,7 +232,7 @@ def test_number_of_key_steps_reruns_decoding_and_what_follows(
 def test_learning_rate_reruns_training_and_what_follows(egoprocel: Checkout, configured: Callable[[str], str]) -> None:
     jobs = egoprocel.plan(TABLE, more=[configured("train: {lr: 0.5}")]).jobs
     assert set(jobs) == AFTER_FEATURES
-    # The trained row; raw features and trivial answers stay.
+    # Only the trained row is made again; results of raw features and trivial answers stay.
     assert jobs["train"] == jobs["embed"] == jobs["decode"] == jobs["evaluate"] == TASKS
     assert jobs["table"] == 1
 
@@ -265,7 +265,7 @@ def test_label_of_a_row_reruns_tables_only(egoprocel: Checkout) -> None:
 def test_annotation_reruns_scoring_only(egoprocel: Checkout) -> None:
     annotation = next((egoprocel.path / "egoprocel/annotations/MECCANO").glob("*.csv"))
     before = annotation.read_bytes()
-    # Remove its last segment; Snakemake compares small files by content, so a touch is no change.
+    # Remove its last segment; Snakemake compares small files by content, so `touch` would change nothing.
     annotation.write_bytes(b"".join(before.splitlines(keepends=True)[:-1]))
     jobs = egoprocel.plan("results/scores/rgwot/graphcut/meccano/meccano/seed0.csv").jobs
     assert set(jobs) == {"manifest", "evaluate"}

@@ -22,7 +22,7 @@ datasets:
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """Twelve videos of four key steps, of which the third takes novices twice as long."""
+    """Return a study of twelve videos with four key steps, the third of which takes novices twice as long."""
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("groups") / "checkout")
     rng, folder = np.random.default_rng(0), checkout.path / "features/tea"
     folder.mkdir(parents=True)

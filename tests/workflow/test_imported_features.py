@@ -38,7 +38,7 @@ def test_both_end_in_the_feature_index(fresh: Checkout, configured: Callable[[st
     write(fresh.path)
     more = configured(CONFIGURATION)
     targets = [f"results/features/{dataset}/tea/index.csv" for dataset in ("mine", "stored")]
-    # A network runs only for the frames, and an entry without the block is extracted as ever.
+    # Only the entry of stored frames, which has no block `imported`, is extracted by a network.
     assert fresh.plan(*targets, more=[more]).jobs == {"import_features": 1, "extract": 1, "index": 2}
     output = fresh.snakemake(*targets, more=[more])
     assert output.returncode == 0, output.text
@@ -48,7 +48,7 @@ def test_both_end_in_the_feature_index(fresh: Checkout, configured: Callable[[st
     attributes = open_store(fresh.path / "results/features/mine/tea/a%20b.zarr").attributes
     assert (attributes["source"], attributes["weights"], attributes["width"]) == ("a b.npy", "other", 96)
     assert open_store(fresh.path / "results/features/stored/tea/c.zarr").attributes["decoder"] == "h5"
-    # Other options make the stores again, and nothing else.
+    # If options change, only the stores and the index are made again.
     again = configured(CONFIGURATION.replace("weights: other", "weights: third"))
     assert fresh.plan(*targets, more=[again]).jobs == {"import_features": 1, "index": 1}
     # Deleted features cause no run if everything made from them exists.
@@ -103,7 +103,7 @@ def test_an_import_that_failed_is_not_taken_for_up_to_date(fresh: Checkout, conf
     write_video(fresh.path / "videos/tea/new.mp4", 90)
     for value, failed in ((np.nan, 1), (1.0, 0)):
         np.save(path, np.full((1024, 6), value, dtype=np.float32))
-        # As after Ctrl-C, nothing but the missing part of the index tells that there is something to do.
+        # As after Ctrl-C, only the missing part of the index shows that there is something to do.
         os.utime(path, (1, 1))
         assert fresh.plan(target, more=[more]).jobs == {"import_features": 1, "index": 1}
         assert fresh.snakemake(target, more=[more]).returncode == failed

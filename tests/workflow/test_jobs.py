@@ -7,7 +7,7 @@ from pathlib import Path
 
 from checkouts import Checkout
 
-# A limit that the shell of a job sets.
+# A setting that the shell of a job makes.
 MORE = """
 shell.prefix("umask 027; ")
 """
@@ -17,7 +17,7 @@ def test_a_job_obeys_its_shell(tmp_path: Path) -> None:
     checkout = Checkout.copied_to(tmp_path / "checkout")
     with (checkout.path / "Snakefile").open("a", encoding="utf-8") as file:
         file.write(MORE)
-    # Made from the configuration alone, by one job.
+    # One job makes this table, from the configuration alone.
     table = "results/tables/hyperparameters.csv"
     output = checkout.snakemake(table)
     assert output.returncode == 0, output.text[-4000:]

@@ -24,7 +24,7 @@ PLACE = "mine/tea/seed0"
 
 
 def write(root: Path, annotated: int) -> None:
-    """Write recordings of three steps in orders of their own, the first of them annotated, with names alone."""
+    """Write recordings of three steps in their own orders; the first ``annotated`` are annotated, with names only."""
     generator = np.random.default_rng(0)
     looks, folder = generator.normal(size=(STEPS, 16)), root / "recordings" / "tea"
     folder.mkdir(parents=True)
@@ -57,7 +57,7 @@ def test_labels_teach_and_the_others_are_scored(fresh: Checkout, configured: Cal
     labelled = json.loads((folder / "diagnostics.json").read_text())["labelled"]
     assert labelled["videos"] == ["r0", "r1", "r2", "r3"]
     assert sorted(labelled["names"].values()) == ["step 0", "step 1", "step 2"]
-    # Given labels are kept, also with another scope of names: numbers are those of the annotations.
+    # Given labels are kept, and key steps have the numbers of the annotations.
     segments, annotations = (
         read_segments(fresh.path / taught),
         pd.read_csv(fresh.path / "results/annotations/mine/tea.csv"),
@@ -74,7 +74,7 @@ def test_labels_teach_and_the_others_are_scored(fresh: Checkout, configured: Cal
     assert rgwot(fresh, "export", "csv", str(folder), "out", "--videos", "r9").mistake.startswith("rgwot: video 'r9'")
     suggested = rgwot(fresh, "suggest", str(folder))
     assert suggested.returncode == 0, suggested.text
-    # Four are annotated, two are left.
+    # Four recordings are annotated, so two are left.
     assert "r4" in suggested.text
     assert "r5" in suggested.text
     assert "r1" not in suggested.text

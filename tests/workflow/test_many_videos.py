@@ -1,4 +1,4 @@
-"""A task with thousands of videos: batches of them are planned, and one more touches nothing else."""
+"""A task with thousands of videos is planned in batches, and another video leaves the existing files alone."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_an_added_video_touches_only_itself(fresh: Checkout, configured: Callabl
     # One more decoder makes no features and no embeddings.
     other = fresh.plan("results/keysteps/whitened/kmeans/mine/tea/seed0/segments.csv", more=more).jobs
     assert not {"import_features", "index", "embed_without_encoder"} & set(other)
-    # Before all others, so that it is not only at the end of the list.
+    # The new video comes before all others, because a change at the end of the list would be too easy.
     write_features(folder, "a", seed=1)
     output = fresh.snakemake(KEY_STEPS, more=more)
     assert output.returncode == 0, output.text[-4000:]

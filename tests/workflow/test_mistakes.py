@@ -14,7 +14,7 @@ from rgwot.study.study import Study
 
 TABLE = "results/tables/egoprocel.csv"
 MECCANO = "results/scores/{}/graphcut/meccano/meccano/seed0.csv"
-# One of every kind; `tests/study/test_refused_results.py` and tests of ids and of the configuration have the others.
+# One mistake of every kind; `tests/study/test_refused_results.py` and tests of ids and settings have all others.
 MISTAKES = {
     "misspelt key": (MECCANO.format("rgwot@alhpa=0.5"), "'alhpa'", "did you mean 'alpha'?"),
     "decoder of another method": ("results/scores/rgwot/one_label/meccano/meccano/seed0.csv", "does not fit method"),
@@ -82,14 +82,14 @@ def test_dataset_that_is_not_on_disk(fresh: Checkout) -> None:
     assert "no folder egoprocel" in outputs
     assert "expected" in outputs
     assert "config.yaml" in outputs
-    # The message says where to get it, and what to use instead.
+    # The message says where to get the data, and what to use instead.
     assert "docs/datasets.md" in outputs
     assert (REPOSITORY / "docs/datasets.md").is_file()
     assert "results/tables/egoprocel_fact.csv needs one download: rgwot fetch egoprocel_fact" in outputs
     assert not (fresh.path / "results").exists()
 
 
-#: Snakemake where a package of an executor was never installed.
+#: Runs Snakemake as if no plugin of an executor were installed.
 WITHOUT_PLUGINS = """
 import importlib.util, pkgutil, sys
 modules, find_spec = pkgutil.iter_modules, importlib.util.find_spec
@@ -126,7 +126,7 @@ def test_what_needs_annotations_of_a_task_nobody_annotated(planned: Checkout, co
         assert f"mine/tea: {words}" in outputs[target].mistake
 
 
-def test_a_locked_folder_is_told(planned: Checkout) -> None:
+def test_a_locked_folder_is_reported(planned: Checkout) -> None:
     locks = planned.path / ".snakemake/locks"
     locks.mkdir(parents=True, exist_ok=True)
     lock = locks / "0.output.lock"

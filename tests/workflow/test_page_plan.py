@@ -1,4 +1,4 @@
-"""The inputs of a page, what makes it again, and that it needs nothing else."""
+"""The inputs of a page, the changes that make it again, and that it has no other inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAGE = "results/report/mine/tea.html"
 
 @pytest.fixture
 def study_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Study]:
-    """A function that writes videos of a task and returns the study of a configuration for them."""
+    """Return a function that writes videos of a task and returns a study of them."""
 
     def configured(annotated: bool, study_of: list[str] | None = None, **page: object) -> Study:
         for name in ("a", "b", "c"):
@@ -155,7 +155,7 @@ def test_a_page_depends_on_what_is_asked_for_and_not_on_what_lies_around(
 FIRST = ("rgwot-plus/consensus", "whitened/meanfield")
 
 
-def test_the_page_and_the_default_target_train_nothing_unless_they_are_told_to(study_of: Callable[..., Study]) -> None:
+def test_the_page_and_the_default_target_train_nothing_unless_asked_to(study_of: Callable[..., Study]) -> None:
     for annotated in (False, True):
         study = study_of(annotated)
         files = pages.page_files(Task(study, "mine", "tea"))
@@ -177,7 +177,7 @@ def test_a_dataset_may_have_results_of_its_own_on_its_pages(study_of: Callable[.
     assert [str(run) for run in pages.page_runs(Task(study, "mine", "tea"))] == [
         f"{one}/seed{seed}" for one in ("rgwot/graphcut", "none/uniform") for seed in (3, 4)
     ]
-    # They are made for the page alone.
+    # They are made only for the page.
     assert not [file for file in pages.key_step_tables(study) if "/rgwot/" in file]
     with pytest.raises(RgwotError, match=r"datasets.mine.page_methods: 'rgwto/graphcut'.*did you mean"):
         pages.page_runs(Task(study_of(True, ["rgwto/graphcut"]), "mine", "tea"))
@@ -228,7 +228,7 @@ def test_names_become_an_input_once_they_are_there(study_of: Callable[..., Study
         ({"method": ["raw/kmeans"]}, ["page.method", "did you mean 'methods'"]),
     ],
 )
-def test_a_mistake_is_told_in_one_line(
+def test_a_mistake_is_refused_in_one_line(
     study_of: Callable[..., Study], page: dict[str, object], words: list[str]
 ) -> None:
     with pytest.raises(RgwotError) as told:

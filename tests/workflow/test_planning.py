@@ -80,12 +80,12 @@ def test_every_table_and_figure_of_the_paper_is_a_target(plans: dict[str, Said])
     assert jobs["table_row"] == 0
     assert jobs["figure"] == len(LOADED.figures)
     assert jobs["manifest"] == 46
-    # One training for every experiment on a task, however many tables show it.
+    # Every experiment on a task is trained once, however many tables show it.
     assert jobs["train"] == jobs["embed"] < jobs["evaluate"]
 
 
 def test_one_row_plans_no_other(plans: dict[str, Said]) -> None:
-    # Two datasets of one task and two videos each, one seed.
+    # There are two datasets of one task with two videos each, and one seed.
     assert plans["row"].jobs == {
         "manifest": 2, "extract": 2, "index": 2, "train": 2, "embed": 2, "decode": 2, "evaluate": 2, "table_row": 1,
     }  # fmt: skip

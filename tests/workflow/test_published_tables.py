@@ -17,7 +17,7 @@ from rgwot.datasets.fetch import sources
 ENTRIES = "workflow/published_features.yaml"
 #: One task of every set, as the mock downloads have.
 TASKS = dict(task.split("/") for task in EGOPROCEL) | {"crosstask": "40567"}
-#: The widths of vectors of all downloads, 2048 to 3200, through a training.
+#: Tasks to train on; they have vectors of every width in the downloads, from 2048 to 3200.
 TRAINED = (
     "cmu_mmac_fact/Brownie", "pc_assembly_vjepa/pc_assembly", "epic_tents_omnivore/tent", "meccano_egovlp/meccano",
     "crosstask_features/40567",
@@ -26,7 +26,7 @@ TRAINED = (
 
 @pytest.fixture(scope="module")
 def downloaded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkout, str]:
-    """A checkout beside all downloads, and the option with the tasks that they have."""
+    """Return a checkout with all downloads, and a configuration file with the tasks that they have."""
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("downloaded") / "checkout")
     mirror = checkout.path.parent / "downloads"
     write(mirror)

@@ -46,7 +46,7 @@ else:
 def submissions(
     checkout: Checkout, folder: Path, profile: str, allowed: tuple[str, ...], targets: tuple[str, ...], *more: str
 ) -> list[list[str]]:
-    """The arguments of every `sbatch` by which Snakemake would hand these targets to a cluster."""
+    """Return the arguments of every call of `sbatch` with which Snakemake would submit these targets to a cluster."""
     pytest.importorskip("snakemake_executor_plugin_slurm")
     record, fakes = folder / "submitted.jsonl", folder / "fakes"
     fakes.mkdir()
@@ -65,7 +65,7 @@ def submissions(
 
 
 def option(arguments: list[str], name: str) -> str | None:
-    """The value of an option of `sbatch`, in either spelling."""
+    """Return the value of an option of `sbatch`, in either spelling."""
     for position, argument in enumerate(arguments):
         if argument == name:
             return arguments[position + 1]
@@ -75,7 +75,7 @@ def option(arguments: list[str], name: str) -> str | None:
 
 
 def trainings(checkout: Checkout, folder: Path, profile: str, *options: str) -> list[list[str]]:
-    """The submissions of three trainings."""
+    """Return the arguments of the submissions of three trainings."""
     index = checkout.path / "results/features/demo/assembly/index.csv"
     index.parent.mkdir(parents=True)
     index.write_text("video,status,reason,frames\na,ok,,9\nb,ok,,9\n", encoding="utf-8")
@@ -89,7 +89,7 @@ def test_the_submission_carries_what_the_rule_asks_for_which_doubles_with_the_at
 ) -> None:
     found = trainings(fresh, tmp_path, "slurm", "--retries", "1")
     asked = Counter((option(arguments, "--mem"), option(arguments, "-t")) for arguments in found)
-    # One GPU job at a time is a rule of one machine and must not throttle a cluster.
+    # The limit of one GPU job at a time is for a single machine, and must not throttle a cluster.
     assert asked == {("10000", "720"): 3, ("20000", "1440"): 3}
     for arguments in found:
         assert option(arguments, "--gpus") == "1"

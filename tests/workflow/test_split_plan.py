@@ -1,4 +1,4 @@
-"""The workflow plans runs of which videos are held out."""
+"""The workflow plans runs from which videos are held out."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_commands_can_be_pasted_and_corrected(tmp_path: Path) -> None:
         assert "rgwot init" in rgwot(tmp_path, "doctor").mistake
 
 
-def test_a_setting_that_a_method_replaces_is_told(tmp_path: Path) -> None:
+def test_a_setting_that_a_method_replaces_is_reported(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("decode: {time: 0.0, surplus: 2}\n")
     study = Study.read((tmp_path / "config.yaml",))
     assert replaced(study, [DEFAULTS]) == []
@@ -81,15 +81,15 @@ def test_a_setting_that_a_method_replaces_is_told(tmp_path: Path) -> None:
     assert [line.rsplit(" ", 1)[1] for line in lines] == ["consensus@time=0"]
 
 
-def test_hours_of_training_are_told(tmp_path: Path) -> None:
+def test_hours_of_training_are_reported(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("device: cpu\ndatasets: {mine: {layout: folder, root: videos}}\n")
     study = Study.read((tmp_path / "config.yaml",))
-    # 10,000 iterations of 2.2 s (benchmarks/report/performance.md), three times.
+    # Each of the three trainings has 10,000 iterations of 2.2 s (benchmarks/report/performance.md).
     assert "3 trainings take about 18 hours" in long_trainings(study, [("rgwot", "mine")] * 3)
     assert long_trainings(study, [("rgwot@train.iterations=100", "mine")]) == ""
 
 
-def test_hours_of_training_are_told_before_the_first_job(tmp_path: Path) -> None:
+def test_hours_of_training_are_reported_before_the_first_job(tmp_path: Path) -> None:
     (tmp_path / "videos/tea").mkdir(parents=True)
     for name in "ab":
         (tmp_path / f"videos/tea/{name}.mp4").touch()

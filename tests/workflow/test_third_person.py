@@ -16,7 +16,7 @@ from rgwot.reporting.targets import load_targets
 
 LAYOUTS = ("procel", "crosstask")
 SECONDS = 4.0
-# The one with the extra row of the list, and the one with the fewest key steps.
+# The task whose list has an extra row, and the task with the fewest key steps.
 TASK = {"procel": "perform_cpr", "crosstask": "16815"}
 
 
@@ -26,7 +26,7 @@ def settings(layout: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A checkout beside a task of both trees, and a configuration that leads there."""
+    """Return a checkout with a task of both trees, and a configuration with their roots."""
     checkout = Checkout.copied_to(tmp_path_factory.mktemp("third_person") / "checkout")
     for layout in LAYOUTS:
         grow(checkout.path / layout, layout, **settings(layout))
@@ -51,7 +51,7 @@ def test_a_task_of_each_is_read(checkout: Checkout) -> None:
         occurring = sorted({segment.key_step for video in videos.values() for segment in video.timeline.segments})
         for name, own in zip(manifest["name"], manifest["video"], strict=True):
             rows = annotated_rows(videos[name]) if dataset == "crosstask" else videos[name].timeline.segments
-            # Key steps are numbered by those that occur in the task.
+            # Only the key steps that occur in the task are numbered.
             expected = [(round(s, 3), round(e, 3), occurring.index(step) + 1) for s, e, step in rows]
             read = segments[segments["video"] == own][["start_s", "end_s", "key_step"]]
             actual = list(read.itertuples(index=False, name=None))

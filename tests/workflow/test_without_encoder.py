@@ -36,7 +36,7 @@ FOUND = {
     # After whitening, a thousand channels of noise would weigh as much as the three that show the steps.
     "consensus": ("whitened", 0.0),
 }
-"""Decoders that the workflow is not asked for, each with a method and an F1 that it must exceed on obvious steps."""
+"""Decoders that are not among the targets, each with a method and an F1 that it must exceed on obvious steps."""
 
 STEPS = np.repeat([0, 1, 2], [6, 6, 8])
 TARGETS = [f"results/scores/{method}/{decoder}/mine/tea/seed0.csv" for method, decoder in RUNS.items()]
@@ -49,7 +49,7 @@ def video(seed: int) -> NDArray[np.float32]:
 
 
 def write(root: Path) -> None:
-    """Four videos with features and annotations."""
+    """Write four videos with features and annotations."""
     for folder in ("videos/tea", "features/tea"):
         (root / folder).mkdir(parents=True)
     (root / "more.yaml").write_text(json.dumps({"datasets": {"mine": MINE}, "decode": {"K": 3}, **SETTINGS}))
@@ -92,8 +92,8 @@ def test_from_features_to_scores(fresh: Checkout) -> None:
         folder = fresh.path / f"results/keysteps/{method}/{decoder}/mine/tea/seed0"
         facts[method] = json.loads((folder / "diagnostics.json").read_text())
         assert facts[method]["degenerate"] is False
-    # CTE has three epochs, and standardising makes the three channels that tell the steps apart as small as the
-    # thousand of noise.
+    # CTE trains for only three epochs, and standardising makes the three channels that show the steps as small as the
+    # thousand channels of noise.
     assert found["gpl@data.split=holdout"] > 0.9, found
     assert facts["cte"]["task"]["viterbi"]["clusters"] == 3
     assert len(facts["gpl@data.split=holdout"]["split"]["test"]) == 1

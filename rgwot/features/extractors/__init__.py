@@ -77,7 +77,7 @@ def randomise(network: nn.Module, generator: torch.Generator) -> None:
 
 
 def token_map(tokens: Tensor, before: Sequence[int] = (0, 1)) -> Tensor:
-    """Turn tokens (B, T, C) into a map (B, C, h, h), or into their mean if they form no square.
+    """Turn tokens (B, T, C) into a map (B, C, h, h), or into their mean if they do not form a square.
 
     ``before`` are possible numbers of leading tokens that stand for no patch, such as the class token; the first number
     that leaves a square is used.

@@ -1,4 +1,4 @@
-"""ResNet-50 up to conv4c (He et al. 2016, table 1), torchvision's (methods 3.1).
+"""ResNet-50 up to conv4c (He et al. 2016, table 1), from torchvision (methods 3.1).
 
 conv4c is the output of the stem, ``layer1``, ``layer2`` and the first three of the six bottlenecks of ``layer3``. As in
 torchvision the 3x3 convolution of a block carries its stride.

@@ -41,7 +41,7 @@ def weights(member: str, weights: str) -> Mapping[str, Any]:
 
 
 def check(member: str, weights: str) -> None:
-    """Raise RgwotError if the library is not installed, or finds no configuration of the model or no such weights."""
+    """Raise RgwotError if the library is not installed, or does not find the model's configuration or the weights."""
     _config(member)
     refuse_weights("transformers", member, weights)
 

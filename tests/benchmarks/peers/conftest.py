@@ -5,4 +5,4 @@ import pytest
 
 @pytest.fixture(scope="module", autouse=True)
 def everywhere(peers: None) -> None:
-    """Every test in this folder needs the extension."""
+    """Register the peers for every test in this folder."""

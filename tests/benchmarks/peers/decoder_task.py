@@ -1,4 +1,4 @@
-"""The task that decoders which learn an embedding are tested on."""
+"""The task on which decoders that learn an embedding are tested."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rgwot.keysteps.interface import Frames
 
 
 def task(noise: float = 0.5) -> tuple[Frames, np.ndarray]:
-    """Four videos with four steps in different orders, and the true steps."""
+    """Return four videos with four steps in different orders, and the true steps."""
     rng = np.random.default_rng(0)
     orders = ([0, 1, 2, 3], [2, 0, 3, 1], [1, 0, 2, 3], [3, 1, 2, 0])
     truth = np.concatenate([np.repeat(order, 12) for order in orders])

@@ -66,7 +66,7 @@ def test_gtcc_limits_the_gradient(task: Path, tmp_path: Path) -> None:
     assert not np.array_equal(terms(tmp_path / "1.0"), terms(tmp_path / "None"))
 
 
-# The penalty for dropped frames grows as cycles improve and as more frames may be dropped.
+# GTCC drops no frames here, because the penalty for dropped frames grows as cycles improve.
 @pytest.mark.parametrize(("name", "changes"), [("gtcc", {"gtcc__keep": 1.0, "gtcc__mixture": 3}), ("lav", {})])
 def test_the_alignment_falls_on_a_planted_problem(
     task: Path, tmp_path: Path, name: str, changes: dict[str, Any]
@@ -96,7 +96,7 @@ def test_canonical_spelling(written: str, canonical: str) -> None:
 
 
 def test_gtcc_asks_about_the_frames_of_either_video() -> None:
-    """With all of the few frames drawn and windows on one side, either video may come first."""
+    """If all frames are drawn as anchors, with windows on one side, the order of the two videos does not matter."""
     chosen = of_family("gtcc", encoder__D=5)
     always = SimpleNamespace(choice=lambda n, size, replace: np.arange(n), integers=lambda n: 0)
     batch = replace(random_batch(2), learned=learned_by(recipe_of(chosen)), chance=lambda iteration: always)

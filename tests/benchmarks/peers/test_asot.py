@@ -86,7 +86,7 @@ def test_frames_are_drawn_in_order_one_from_each_part() -> None:
     borders = [0, 5, 11, 17, 23]
     for part in range(4):
         assert set(found[:, part].tolist()) == set(range(borders[part], borders[part + 1]))
-    # As the released code draws: between integers of linspace(0, T - 1, N + 1), so never the last frame.
+    # The released code draws between the integers of linspace(0, T - 1, N + 1), so it never draws the last frame.
     found = np.stack([draw_frames(23, 4, rng, last=False) for _ in range(200)])
     borders = np.linspace(0, 22, 5).astype(int)
     for part in range(4):
@@ -131,7 +131,7 @@ def test_a_single_video_has_nothing_to_be_aligned_with() -> None:
     asot, vasot = (decode_by(name, one, 4, quick(), np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
     np.testing.assert_array_equal(asot.labels, vasot.labels)
-    # The same holds without a weight; with one, the other videos do matter.
+    # The same holds if the weight beta is 0; otherwise the other videos do matter.
     none = {**quick(), "vasot.beta": 0.0}
     asot, vasot = (decode_by(name, frames, 4, none, np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
@@ -145,7 +145,7 @@ def test_a_step_of_pairs_adds_the_loss_that_they_share() -> None:
     block = Asot(epochs=1, lr=1e-12)
     _, (with_pair,) = learn(two, 4, block, np.random.default_rng(0), lambda x, y: 3 + 0 * (x.sum() + y.sum()))
     _, (without,) = learn(two, 4, block, np.random.default_rng(0))
-    # Two steps of both videos instead of one.
+    # With pairs, an epoch has two steps of both videos instead of one.
     assert with_pair == pytest.approx(2 * without + 3, rel=1e-5)
 
 
@@ -173,10 +173,10 @@ def dense_band(n: int, reach: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("capped", [True, False])
-def test_a_padded_video_is_one_of_256_frames_without_mass_after_its_own(shared: bool, capped: bool) -> None:
-    """ASOT as released: dense matrices over all 256 frames, masked, and one step, without a cap, for a batch."""
+def test_a_padded_video_has_no_mass_after_its_own_frames(shared: bool, capped: bool) -> None:
+    """Compare with dense, masked matrices over all N frames, and one step size per batch if it is shared."""
     N, K, block = 64, 3, Asot(N=64, pad=True, r=0.05, capped=capped)
-    # Near each other, so that gradients are small and steps long.
+    # Frames and centres are near each other, so that gradients are small and step sizes large.
     toward = torch.nn.functional.one_hot(torch.tensor(0), 5)
     lengths = (56, 64)
     centres, *videos = (
@@ -227,7 +227,7 @@ def test_released_frames_are_scaled_as_drawn_with_the_copies_of_the_last() -> No
 @pytest.mark.parametrize("column", ["first", "last"])
 @pytest.mark.parametrize("pad", [False, True])
 def test_the_alignment_is_the_25_passes_over_dense_matrices(column: str, pad: bool) -> None:
-    """With ``last``, the first true frame is dropped instead of the virtual one, as in the released code."""
+    """With the column ``last``, the first true frame is dropped instead of the virtual one, as in the released code."""
     n, m, block = 18, 23, Asot(N=40, pad=pad, r=0.1)
     x, y = unit_vectors(n, 4).requires_grad_(), unit_vectors(m, 4, seed=1).requires_grad_()
     N, M = (40, 40) if pad else (n, m)
@@ -236,7 +236,7 @@ def test_the_alignment_is_the_25_passes_over_dense_matrices(column: str, pad: bo
     cost = torch.cat([torch.full((1, M), 0.5), cost])
     half = torch.full((N + 1, 1), 0.5)
     cost = torch.cat([half, cost] if column == "first" else [cost, half], dim=1).double()
-    # The masks of both: the first position is always real, then come the frames.
+    # In both masks, the first position always counts; the frames follow.
     rows, columns = torch.arange(N + 1) <= n, torch.arange(M + 1) <= m
     mask = (rows[:, None] & columns).double()
     T = mask / mask.sum()
@@ -300,7 +300,7 @@ def test_awkward_videos_are_labelled(name: str, K: int, x: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("name", ["asot", "hvq"])
-def test_training_that_diverges_is_told(name: str) -> None:
+def test_training_that_diverges_is_reported(name: str) -> None:
     frames, _ = task()
     with pytest.raises(RgwotError, match=f"{name}: found embeddings that are not finite.*smaller {name}.lr"):
         decode_by(name, frames, 4, {f"{name}.lr": 1e38}, np.random.default_rng(0))

@@ -36,7 +36,7 @@ def normal(seed: int, *shape: int, scale: float = 0.05) -> Tensor:
 
 
 def walk(seed: int, batch: int, n: int, dim: int = 8, noise: float = 0.03) -> Tensor:
-    """Videos (batch, n, dim) along one smooth path, at their own distance from it."""
+    """Return videos (batch, n, dim) along one smooth path, each with its own noise."""
     when = torch.linspace(0, 3, n, dtype=torch.float64)
     path = torch.stack([torch.sin((k + 1) * when) for k in range(dim)], 1)
     return 0.2 * path + normal(seed, batch, n, dim, scale=noise)
@@ -52,7 +52,7 @@ def drawn(n: int, seed: int, batch: int = 1) -> Draw:
 
 @pytest.fixture
 def fits(monkeypatch: pytest.MonkeyPatch) -> list[Mixtures]:
-    """Fit the mixtures of both directions separately, because the videos differ in length."""
+    """Record the fitted mixtures; both directions are fitted separately, because the videos differ in length."""
     found: list[Mixtures] = []
 
     def fit(alpha: Tensor, components: int) -> Mixtures:
@@ -74,7 +74,7 @@ def of_pairs(fits: list[Mixtures], draws: tuple[Draw, Draw]) -> list[Mixtures]:
 def written_out(
     u: Tensor, v: Tensor, anchors: list[int], before: bool, fit: Mixtures, kept: Tensor, *, delta: float, tau: float
 ) -> float:
-    """One direction of one pair, one anchor, Gaussian and frame at a time."""
+    """Return the loss of one direction of one pair, with loops over anchors, Gaussians and frames."""
     n, total, width = len(u), 0.0, round(delta * len(u))
     for q, i in enumerate(anchors):
         window = set(range(i - width, i)) if before else set(range(i, i + width))
@@ -112,7 +112,7 @@ def test_against_loops(components: int, delta: float, tau: float, fits: list[Mix
                 u[p], v[p], anchors[p].tolist(), bool(before[p]), mine, share[p], delta=delta, tau=tau
             )
         assert loss[p].item() == pytest.approx(expected, rel=1e-9)
-    # Both sides were drawn, and all of the 12 and 15 frames are anchors.
+    # Windows on both sides were drawn, and all frames (12 and 15) are anchors.
     assert {bool(side) for draw in draws for side in draw.before} == {False, True}
     assert draws[0].anchors.tolist() == [list(range(12))] * 2
 
@@ -142,7 +142,7 @@ def test_gradient_through_both_videos_with_the_mixtures_as_given(fits: list[Mixt
 
 
 def test_no_gradient_on_the_way_there_from_the_anchor() -> None:
-    # Every anchor looks at frames of u other than itself: what is left of its gradient came through the matches.
+    # The window of the anchor has only other frames of u, so a gradient of the anchor would come from the way there.
     u, v = walk(4, 1, 10), walk(5, 1, 10)
     chosen = Draw(torch.tensor([[5]]), torch.tensor([True]))
     fit = Mixtures(*(part[None] for part in fit_mixtures(torch.softmax(-torch.cdist(u[:, 5:6], v)[0] / 0.1, 1), 4)))
@@ -154,7 +154,8 @@ def test_windows_by_hand() -> None:
     anchors = torch.tensor([[0, 1, 4, 8, 9]]).expand(2, -1)
     inside = windows(10, Draw(anchors, torch.tensor([False, True])), 0.2)
     found = [[row.nonzero().flatten().tolist() for row in one] for one in inside]
-    # Two of ten frames: the anchor and the next one, or the two before it; also at either end of the video.
+    # A window has two of ten frames: the anchor and the next one, or the two before it. Near an end of the video, the
+    # two frames at that end are added.
     assert found[0] == [[0, 1], [0, 1, 2], [4, 5], [8, 9], [8, 9]]
     assert found[1] == [[0, 1], [0, 1], [2, 3], [6, 7, 8, 9], [7, 8, 9]]
     assert windows(2, Draw(torch.tensor([[0, 1]]), torch.tensor([True])), 0.2).any(2).all()
@@ -186,7 +187,7 @@ def test_a_mixture_is_found_again() -> None:
 
 
 def one_at_a_time(alpha: Tensor, components: int) -> Mixtures:
-    """The fit as the public code has it: PyTorch's optimiser and automatic differentiation, row by row."""
+    """Fit as the public code does, row by row with PyTorch's optimiser and automatic differentiation."""
     fits = []
     for row in alpha:
         n = len(row)
@@ -218,7 +219,7 @@ def one_at_a_time(alpha: Tensor, components: int) -> Mixtures:
 
 @pytest.fixture
 def whole_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PyTorch's line search without the bound that newer versions put on it."""
+    """Remove the bound that newer versions of PyTorch put on the line search."""
     optimiser = importlib.import_module("torch.optim.lbfgs")
     search = optimiser._strong_wolfe
     monkeypatch.setattr(optimiser, "_strong_wolfe", lambda *values, max_ls=25, **options: search(*values, **options))

@@ -69,7 +69,7 @@ def test_the_loss_by_hand_and_what_it_pulls() -> None:
     q1 = z + (torch.tensor([[0.8, 0.6], [0.6, 0.8]]) - z).detach()
     q2 = q1 + (torch.tensor([[0.0, 1.0], [0.0, 1.0]]) - q1).detach()
     x, found = torch.tensor([[2.0], [3.0]]), torch.tensor([[1.0], [5.0]])
-    # Means over two frames and two dimensions; the reconstruction has one.
+    # The first two terms are means over two frames and two dimensions; the reconstruction has one dimension.
     loss = quantisation_loss(z, q1, q2, x, found, 0.002)
     first, second = [0.04 + 0.36, 0.0], [0.64 + 0.16, 0.36 + 0.04]
     assert loss.item() == pytest.approx((sum(first) + sum(second)) / 4 + 0.002 * (1 + 4) / 2)
@@ -95,12 +95,12 @@ def test_layers_are_convolutions_with_zeros_beyond_the_ends() -> None:
             )
             h = h + torch.relu(convolved) @ mix.weight[:, :, 0].T + mix.bias
     torch.testing.assert_close(network(x), h)
-    # The released sizes.
+    # The defaults are the sizes of the released code.
     assert (Hvq().stages, Hvq().layers, Hvq().hidden) == (2, 10, 32)
 
 
 def test_codes_move_before_vectors_are_replaced_by_them() -> None:
-    """The loss of an epoch without learning, and without `Codebook.update`."""
+    """The loss of an epoch equals one that is computed without learning and without `Codebook.update`."""
     frames = Frames(task(noise=1.0)[0].x[:96], (48, 48), 2.0)
     _, (loss,) = learn(frames, 2, Hvq(epochs=1, lr=1e-12), np.random.default_rng(0))
     normalize, rng, videos = torch.nn.functional.normalize, np.random.default_rng(0), videos_of(frames)

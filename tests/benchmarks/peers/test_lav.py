@@ -32,7 +32,7 @@ def recursion(cost: Tensor, gamma: float) -> Tensor:
 
 
 def cheapest(cost: Tensor) -> float:
-    """Dynamic time warping over every monotone path, by enumeration."""
+    """Return the least cost of dynamic time warping, by enumeration of all monotone paths."""
 
     def ways(i: int, j: int) -> float:
         here = cost[i, j].item()
@@ -49,7 +49,7 @@ def test_value_and_gradient_against_the_recursion(n: int, m: int, gamma: float) 
     value = soft_dtw(cost, gamma)
     expected = torch.stack([recursion(matrix, gamma) for matrix in cost])
     torch.testing.assert_close(value, expected, rtol=1e-12, atol=1e-12)
-    # Weights per pair other than one, so that the incoming gradient must be passed on.
+    # The pairs have different weights, none of them 1, so that the incoming gradient must be passed on.
     above = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
     (gradient,) = torch.autograd.grad(value, cost, above)
     (through,) = torch.autograd.grad(expected, cost, above)

@@ -37,7 +37,7 @@ def test_valleys_are_followed_to_their_end() -> None:
 @pytest.mark.parametrize("steps", [1, 2, 4])
 @pytest.mark.parametrize("row", range(5))
 def test_steps_are_those_of_pytorch(steps: int, row: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Newer versions end a search when its step has no evaluations left.
+    # Newer versions of PyTorch end a line search when its step has no evaluations left; remove this bound.
     module = importlib.import_module("torch.optim.lbfgs")
     search = module._strong_wolfe
     monkeypatch.setattr(module, "_strong_wolfe", lambda *values, max_ls=25, **options: search(*values, **options))
@@ -56,7 +56,7 @@ def test_steps_are_those_of_pytorch(steps: int, row: int, monkeypatch: pytest.Mo
     torch.testing.assert_close(solution[row : row + 1], x.detach(), rtol=1e-5, atol=1e-7)
 
 
-def test_rows_do_not_mix_and_one_at_its_minimum_stays() -> None:
+def test_rows_do_not_mix_and_a_row_at_its_minimum_stays() -> None:
     whole = minimise(differentiated(lambda x: valley(x, STEEP)), STARTS, steps=3, iterations=4, rate=0.5)
     for row in range(len(STARTS)):
         steep = STEEP[row : row + 1]

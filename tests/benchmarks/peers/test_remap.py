@@ -181,7 +181,7 @@ def test_structure_matrices() -> None:
 
 
 def test_a_batch_is_its_problems_one_by_one() -> None:
-    """Including one that converges at once and one that takes long."""
+    """The batch includes a problem that converges at once and one that takes long."""
     cost = torch.cat([costs(9, 2, 6, 7), torch.zeros(1, 6, 7).double(), 4 * costs(10, 1, 6, 7)])
     whole = solve_partial(cost, **{**SETTINGS, "tolerance": 1e-6})
     assert len(set(whole.iterations.tolist())) > 1
@@ -244,8 +244,8 @@ def test_the_virtual_frame_takes_mass_from_strangers() -> None:
 def test_without_a_price_on_marginals_it_is_pots_partial_transport_of_the_same_mass() -> None:
     """Costs are positive, so no marginal of the plan exceeds 1/N or 1/M, and POT's limits on them do not act.
 
-    The gradient of POT's fused problem (0.9.7) has the sum of the linear cost in place of its entries, which is a
-    constant: whatever alpha, its loop minimises the structure alone. With the linear cost its projection is compared.
+    In POT 0.9.7, the gradient of the fused problem has the sum of the linear cost, a constant, in place of its
+    entries, so for any alpha its loop minimises the structure alone. For the linear cost, its projection is compared.
     """
     cost, p, q = costs(3, 1, 9, 7), ot.unif(9), ot.unif(7)
     kernels = [laplace_kernel(size, 0.2).double().numpy() for size in (9, 7)]
@@ -266,7 +266,7 @@ def test_without_a_price_on_marginals_it_is_pots_partial_transport_of_the_same_m
 
 @pytest.mark.parametrize("lambda_c", [0.0, 1.0])
 def test_gradient_of_the_loss(lambda_c: float) -> None:
-    """With respect to the embeddings, the plan being a constant by definition."""
+    """The gradient is taken with respect to the embeddings; the plan is a constant by definition."""
     x, y = pair(5, batch=2, n=5, m=4, d=3)
     weights = align_frames_partially(x, y)
     assert torch.autograd.gradcheck(
@@ -286,7 +286,7 @@ def test_loss_by_plain_loops() -> None:
 
 @pytest.mark.parametrize("changes", [{}, {"ot.prior_time": "times"}, {"partial.lambda_c": 0.5}])
 def test_the_method_is_the_loss_of_its_plan(changes: dict[str, Any]) -> None:
-    """Its gradient too: the plan is that of the detached embeddings."""
+    """The gradients agree, too: the plan is that of the detached embeddings."""
     batch = batch_of(12)
     batch.x.requires_grad_()
     actual = TrainedEncoder.of(nested({**FAMILIES["remap"].sets, **changes})).loss(batch)

@@ -1,4 +1,4 @@
-"""The segmentation problem of ASOT: its gradient, its rest, its sums and its size (peers 2)."""
+"""The segmentation problem of ASOT: its gradient, fixed points, sums and memory (peers 2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AT_TEST = {"alpha": 0.7, "r": 0.04, "epsilon": 0.04, "lambda_": 0.01}
 
 
 def objective(plan: Tensor, cost: Tensor, alpha: float, r: float, epsilon: float, lambda_: float) -> Tensor:
-    """F as written, with N x N and K x K matrices."""
+    """Return the objective F as written, with N x N and K x K matrices."""
     n, K = plan.shape
     apart = (torch.arange(n)[:, None] - torch.arange(n)).abs()
     Cv = ((apart > 0) & (apart <= n * r)).double() / r
@@ -36,7 +36,7 @@ def objective(plan: Tensor, cost: Tensor, alpha: float, r: float, epsilon: float
 
 
 def problem(B: int, n: int, K: int, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Embeddings of videos whose K steps take turns, and the steps' centres."""
+    """Return embeddings of B videos that do K steps one after the other, and the centres of the steps."""
     generator = torch.Generator().manual_seed(seed)
     centres = torch.nn.functional.normalize(torch.randn(K, 16, generator=generator, dtype=torch.float64), dim=1)
     noise = 0.15 * torch.randn(B, n, 16, generator=generator, dtype=torch.float64)
@@ -60,7 +60,7 @@ def test_the_gradient_is_that_of_the_objective(weights: dict[str, float]) -> Non
     for one, its_cost, its_gradient in zip(plan, cost, gradient, strict=True):
         one = one.clone().requires_grad_()
         objective(one, its_cost, **weights).backward()
-        # The entropy's constant is left out.
+        # The library leaves out the constant in the gradient of the entropy.
         torch.testing.assert_close(its_gradient + weights["epsilon"], one.grad, rtol=1e-10, atol=1e-10)
 
 

@@ -24,7 +24,7 @@ def distances(x: Array, times: Array) -> Array:
 
 
 def directly(x: Array, K: int) -> list[set[int]]:
-    """The definition, with whole matrices, sets and no bookkeeping."""
+    """Follow the definition, with whole matrices, sets and no bookkeeping."""
     T = len(x)
     clusters = [{i} for i in range(T)]
 
@@ -74,17 +74,17 @@ def test_clusters_are_numbered_as_they_appear() -> None:
     assert labels.tolist() == [0] * 9 + [1] * 4 + [2] * 7
 
 
-def test_of_more_clusters_than_the_first_round_leaves_it_is_the_first_round() -> None:
-    # Neighbours: 0 and 1, 2 and 3, 4 and 3.
+def test_more_clusters_than_the_first_round_leaves_give_the_first_round() -> None:
+    # 0 and 1 are nearest neighbours, and 2 and 3; the nearest neighbour of 4 is 3.
     x = np.array([[1, 0, 0.0], [1, 0.1, 0], [0, 1, 0], [0, 1, 0.1], [0, 0.9, 0.3]])
     assert twfinch(x, 4).tolist() == twfinch(x, 9).tolist() == [0, 0, 1, 1, 1]
     assert twfinch(np.ones((1, 2)), 5).tolist() == [0]
 
 
 def test_a_cluster_is_at_the_mean_of_features_not_of_directions() -> None:
-    """The long second sample turns the first pair to 45 degrees, 85 from the second, which is 95 from the third.
+    """The long second sample turns the first pair to 45 degrees: 85 from the second pair, which is 95 from the third.
 
-    By directions the first pair would be at 25 degrees, and the second would join the third.
+    With a mean of directions, the first pair would be at 25 degrees, and the second pair would join the third.
     """
     angles = np.deg2rad([0, 50, 130, 130, 225, 225])
     x = np.array([1, 9, 1, 1, 1, 1])[:, None] * np.stack([np.cos(angles), np.sin(angles)], axis=1)

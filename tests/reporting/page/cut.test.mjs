@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { cutSegments, cutTable, cutTree, explainedShare, firstLeaf, letterOf, mergeLines } from "../../../rgwot/reporting/page/parts/cut.js";
 
-// Leaves 0 and 2 merge to 4, 1 and 3 to 5, both to 6.
+// Leaves 0 and 2 merge into 4, leaves 1 and 3 into 5, and 4 and 5 into 6.
 const TREE = {
   leaves: [{}, {}, {}, {}],
   merges: [[0, 2, 0.1], [1, 3, 0.2], [4, 5, 0.5]],

@@ -43,7 +43,7 @@ test("numbers of key steps count segments, seconds and videos", () => {
   assert.equal(numbers.has(0), false);
 });
 
-test("ticks are as dense as there is room, and none is at the very end", () => {
+test("ticks are as dense as space allows, and none is at the very end", () => {
   assert.deepEqual(tickTimes(6, 10), [1, [0, 1, 2, 3, 4, 5]]);
   assert.deepEqual(tickTimes(10, 3), [5, [0, 5]]);
   assert.equal(tickTimes(1e6, 10)[0], 7200);
@@ -55,7 +55,7 @@ test("the segment at a time holds its start and not its end", () => {
   assert.equal(indexAt(ROWS, 6000), -1);
 });
 
-test("the nearer border of a row", () => {
+test("the nearer border of a row is found", () => {
   assert.equal(nearerSide([1000, 3000], 1900), "start");
   assert.equal(nearerSide([1000, 3000], 2100), "end");
   assert.equal(nearerSide([1000, 3000], 1000), null);
@@ -66,7 +66,7 @@ test("a moved border shrinks or swallows neighbours, and leaves no gap", () => {
   assert.deepEqual(moveBorder(ROWS, 0, "end", 4000).rows, [[0, 4000, 1], [4000, 6000, 0]]);
   assert.deepEqual(moveBorder(ROWS, 2, "start", 500).rows, [[0, 500, 1], [500, 6000, 0]]);
   assert.deepEqual(moveBorder(ROWS, 1, "start", 1200.4).rows, [[0, 1200, 1], [1200, 3000, 2], [3000, 6000, 0]]);
-  // Beyond the ends of the video it stays inside; what is freed there is background.
+  // A border that is moved beyond the video stays at its end; time that becomes free at an end is background.
   assert.deepEqual(moveBorder(ROWS, 1, "end", 9000), { rows: [[0, 1000, 1], [1000, 6000, 2]], moved: [1000, 6000, 2] });
   assert.deepEqual(moveBorder(ROWS, 2, "end", 5000).rows, [...ROWS.slice(0, 2), [3000, 5000, 0], [5000, 6000, 0]]);
   assert.deepEqual(moveBorder(ROWS, 0, "start", 400).rows, [[0, 400, 0], [400, 1000, 1], ...ROWS.slice(1)]);
@@ -86,10 +86,10 @@ test("marks come after the segments, in order, one per moment", () => {
   assert.deepEqual(two, [...ROWS, [500, 500, 0], [2500, 2500, 3]]);
   assert.deepEqual(two.map(isMark), [false, false, false, true, true]);
   assert.deepEqual(putMark(two, 500, 1).slice(3), [[500, 500, 1], [2500, 2500, 3]]);
-  // Moved over the other one, and onto it.
+  // A mark is moved past the other one, and onto it.
   assert.deepEqual(putMark(two, 3000, 0, 3).slice(3), [[2500, 2500, 3], [3000, 3000, 0]]);
   assert.deepEqual(putMark(two, 2500, 0, 3).slice(3), [[2500, 2500, 0]]);
-  // Edits of segments leave them alone.
+  // Edits of segments do not change marks.
   assert.deepEqual(moveBorder(two, 2, "end", 5000).rows, [...ROWS.slice(0, 2), [3000, 5000, 0], [5000, 6000, 0], ...two.slice(3)]);
   assert.deepEqual(cutRows(two, 2500).slice(4), two.slice(3));
   assert.equal(indexAt(two, 500), 0);
@@ -98,7 +98,7 @@ test("marks come after the segments, in order, one per moment", () => {
 
 test("a segment replaces the marks of other steps inside it", () => {
   const marks = [[0, 0, 1], [1000, 1000, 1], [1500, 1500, 2], [3000, 3000, 7], [6000, 6000, 2]];
-  // Those at its start are inside, those at its end are not.
+  // A mark at the start of the segment is inside it, and one at its end is not.
   assert.deepEqual(oneStepEach([[1000, 3000, 2], ...marks]), [[1000, 3000, 2], marks[0], marks[2], marks[3], marks[4]]);
 });
 
@@ -120,7 +120,7 @@ test("the nearest span holds the position, or is the first of those at the same 
   assert.equal(nearestSpan([], 5), -1);
 });
 
-test("times of steps are counted by occurrence, and what is left of a video is the rest", () => {
+test("times of steps are counted by occurrence, and all other time of a video is the rest", () => {
   const videos = [{ id: "a", duration: 10, events: [[0, 2, 1], [2, 3, 2], [5, 9, 1]] }, { id: "b,c", duration: 4, events: [[1, 2, 2]] }];
   assert.deepEqual(lengthsOf(videos, 1), [2, 4]);
   assert.deepEqual(spreadOf([2, 4]), { n: 2, mean: 3, sd: Math.SQRT2 });
@@ -133,12 +133,12 @@ test("times of steps are counted by occurrence, and what is left of a video is t
   ]);
 });
 
-test("two segmentations have the time of their common parts in common", () => {
+test("overlaps are the times that two segmentations have in common", () => {
   assert.deepEqual(overlaps([[0, 2, 1], [2, 4, 2]], [[0, 3, 5], [3, 4, 6]]), [[1, 5, 2], [2, 5, 1], [2, 6, 1]]);
 });
 
 test("steps of two segmentations are matched one to one by the time that they share", () => {
-  // 1 and 5 share most; 2 shares most with 5, too, which is taken, and takes 6. Background is no step.
+  // 1 and 5 share most time. 2 also shares most with 5, which is taken, so it gets 6. Background is not a step.
   assert.deepEqual([...mostShared([[1, 5, 2], [1, 5, 2], [2, 5, 3], [2, 6, 1], [1, 6, 0.5], [0, 7, 9], [3, 0, 9]])], [[5, 1], [6, 2]]);
   assert.deepEqual([...mostShared([])], []);
 });

@@ -20,7 +20,7 @@ test("numbers", () => {
   assert.equal(plural(2, "entry", "entries"), "2 entries");
   assert.equal(amount(12345.6), "12300");
   assert.equal(amount(0.1), "0.1");
-  // Hundredths of the range can be told apart, whatever the level: air pressure, a count, an acceleration.
+  // Hundredths of the range can be distinguished at any level: air pressure, a count, an acceleration.
   assert.equal(inRange(1013.2512, 0.6), "1013.251");
   assert.equal(inRange(1340.2, 2000), "1340");
   assert.equal(inRange(-0.0312, 6), "-0.03");

@@ -1,5 +1,5 @@
-// What the page asks of elements that it made itself or that its template has, whose kinds TypeScript cannot know: those
-// of querySelector, of an event's target, and the details of events that the page sends.
+// Properties that the page uses although TypeScript cannot know the kind of the element (from querySelector, or the
+// target of an event); the page or its template made these elements. Also the details of events that the page sends.
 
 interface EventTarget {
   closest(selectors: string): any;
