@@ -18,14 +18,14 @@ TORCH_CPU := https://download.pytorch.org/whl/cpu
 comma := ,
 EXTRAS := all$(comma)graph$(if $(shell command -v c++ g++ clang++),$(comma)gco$(comma)workflow)
 BUILDER = $(firstword $(shell command -v podman docker))
-# If the lock does not fit, the ranges of pyproject.toml still may; a lock that was given as LOCK has to fit.
+# If the lock cannot be installed, the ranges of pyproject.toml are used, but not if LOCK was given.
 install = $(PIP) $(CONSTRAINT) --editable '$(1)'$(if $(and $(CONSTRAINT),$(filter file,$(origin LOCK))), || { echo \
 	"environment: the lock does not fit here; the newest versions that pyproject.toml permits are taken"; $(PIP) --editable '$(1)'; })
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
-# A failed job must fail the target that pipes or chains it.
+# A target must fail if any command of a pipe fails.
 SHELL := /bin/bash -o pipefail
 
-# A worker runs whole files, in the order of tests/conftest.py instead of by number of tests.
+# A worker runs whole files, in the order of tests/conftest.py instead of the files with most tests first.
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
 # The revision that `make bench` compares with.
@@ -110,11 +110,11 @@ test: $(DEVELOPER)
 test-lab: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -n $(CORES) $(BY_FILE) tests/benchmarks
 
-# More whole workflows, which `test` would need another six minutes for.
+# More whole workflows, which would make `test` six minutes longer.
 test-long: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -n $(CORES) $(BY_FILE) -m long tests/workflow tests/test_notebook.py tests/window/test_whole_window.py
 
-# RGWOT_KILLS=5 make faults is the short form.
+# `RGWOT_KILLS=5 make faults` is shorter.
 faults: export RGWOT_KILLS ?= 30
 faults: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -s -m long tests/faults tests/window/test_window_kills.py
@@ -123,11 +123,11 @@ faults: $(DEVELOPER)
 paper-small: $(READY)
 	tests/paper_small.sh results/paper-small $(CORES)
 
-# On a machine that does nothing else: wall and CPU time of the demo, its key steps, a table and a plan, against BEFORE.
+# Wall and CPU time of the demo, its key steps, a table and a plan, compared with BEFORE; run it on an idle machine.
 bench: $(DEVELOPER)
 	python benchmarks/speed.py --before $(BEFORE) --cores $(CORES)
 
-# While choosing a method: ANSWERS_OPTIONS='--split choose'.
+# To choose a method, use ANSWERS_OPTIONS='--split choose'.
 bench-answers: $(READY)
 	python benchmarks/answers.py --cores $(CORES) $(ANSWERS_OPTIONS)
 
@@ -135,13 +135,14 @@ bench-answers: $(READY)
 comparison: $(READY)
 	python benchmarks/comparison.py --cores $(CORES)
 
-# F1 against the number of annotated videos, ours and peers, for benchmarks/report/labelled.md; an hour or two.
+# F1 against the number of annotated videos, by our methods and peers, for benchmarks/report/labelled.md; takes one to
+# two hours.
 labelled: $(READY)
 	@$(call install,.[peers])
 	python benchmarks/labelled.py $(LABELLED_OPTIONS)
 	python benchmarks/changed.py
 
-# F1 against the number of answers about moments, for benchmarks/report/moments.md; an hour or two.
+# F1 against the number of answers about moments, for benchmarks/report/moments.md; takes one to two hours.
 moments: $(READY)
 	python benchmarks/moments.py $(MOMENTS_OPTIONS)
 
@@ -166,7 +167,7 @@ test-page: $(DEVELOPER)
 pictures: export RGWOT_PICTURES := docs/images
 pictures: test-page
 
-# Needs root and apt, and changes the machine (/etc/slurm while it runs), so it is no part of `test`.
+# Needs root and apt, and changes the machine (/etc/slurm while it runs), so it is not part of `test`.
 cluster-test: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -m long tests/cluster
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from snakemake.logging import logger
 from snakemake.utils import min_version
 
-# What Snakemake has made stays to the end: the garbage collector need not go through it.
+# Snakemake's objects exist until the end, so the garbage collector need not examine them.
 gc.freeze()
 
 from rgwot.config.configuration import read_file
@@ -16,10 +16,10 @@ from rgwot.study.shipped import SNAKEFILE
 
 min_version("9.14")
 
-# A job on a cluster is told what the run read, so that it does not matter what becomes of the files. A module is given
-# its configuration.
+# A job on a cluster gets the configuration that the run has read, so that files may change meanwhile. A module gets its
+# configuration from the workflow that imports it.
 if workflow.is_main_process and not workflow.modifier.skip_configfile:
-    # As rgwot reads them, so that what is wrong with a file is reported in one line.
+    # Read by rgwot first, so that a fault of a file is reported in one line.
     try:
         for file in (*map(Path, workflow.configfiles), *filter(Path.exists, [Path("config.yaml")])):
             read_file(file)
@@ -29,7 +29,7 @@ if workflow.is_main_process and not workflow.modifier.skip_configfile:
     configfile: "config.yaml"
 
 
-# One training at a time on a local GPU, without throttling a cluster to one.
+# One training at a time on a local GPU; a cluster may run several.
 resource_scopes:
     gpu="local",
 

@@ -1,7 +1,7 @@
-"""Which recipe answers best: every recipe on every development task, with intervals against what it has to beat.
+"""Which recipe answers best: every recipe on every development task, with intervals against references.
 
 Runs what is missing through the real workflow, then reports. A recipe is a line of `RECIPES`; `DEVELOPMENT` has the
-tasks, and tells on which of them choices may be based (benchmarks/report/answers.md). A complete run renews
+tasks, and says on which of them choices may be based (benchmarks/report/answers.md). A complete run renews
 benchmarks/results/answers.json and the tables of that page; a partial one (`--split choose`, `--recipes`) is only
 printed.
 
@@ -57,10 +57,10 @@ class Recipe:
         return f"results/scores/{self.method}/{self.decoder}/{task.dataset}/{task.name}/seed{seed}.csv"
 
 
-# K is as annotated for all of them, trivial answers included: five tasks have other than 7 steps, and K from the data
-# is a question of its own. Answers that do not depend on the seed, or hardly (raw features), have one seed, and so
-# have published methods that were far from the best in the comparison of all (benchmarks/report/comparison.md).
-# The others of that comparison are left out: they were weaker still, and each would take 20 minutes of processor time.
+# All recipes, including trivial answers, use the annotated K: five tasks do not have 7 steps, and choosing K from the
+# data is a separate problem. Recipes that do not depend on the seed, or hardly (raw features), have one seed, and so do
+# published methods that were far from the best in the comparison of all methods (benchmarks/report/comparison.md).
+# Other methods of that comparison were weaker still and are left out: each would take 20 minutes of processor time.
 RECIPES = (
     Recipe("one_label", "One label everywhere", "none", "one_label@K=gt", "trivial", 1),
     Recipe("uniform", "K equal segments", "none", "uniform@K=gt", "trivial", 1),
@@ -78,7 +78,7 @@ RECIPES = (
 
 
 class Metric(NamedTuple):
-    """A value of the tidy scores (exact label rule), how it is called in print, and whether less is better."""
+    """A value of the tidy scores (exact label rule), its name in print, and whether lower is better."""
 
     id: str
     label: str
@@ -88,7 +88,7 @@ class Metric(NamedTuple):
     lower_is_better: bool = False
 
 
-#: What recipes are compared by.
+#: The metrics by which recipes are compared.
 METRICS = (
     Metric("macro", "`macro_task` F1", "macro_task", "without", "f1"),
     Metric("strict", "`strict_task` F1", "strict_task", "without", "f1"),
@@ -105,7 +105,7 @@ TOLD = (
     Metric("strict_fixed", "`strict_task` F1, 0 fixed", "strict_task", "with", "f1_fixed"),
     Metric("degenerate", "collapsed", "macro_task", "without", "degenerate"),
 )
-#: What recipes are compared with, and what background is measured by.
+#: The references with which recipes are compared, and those for the detection of background.
 REFERENCES = {
     "rgwot": "RGWOT",
     "best_trivial": "the best trivial answer",
@@ -134,7 +134,7 @@ def split_tasks(config: Config, split: str) -> list[Task]:
 
 
 def run(targets: Sequence[str], cores: int) -> dict[str, float]:
-    """Make files through the workflow; return wall and processor time in seconds, and how many files were there."""
+    """Make files through the workflow; return wall and processor time in seconds, and how many files existed before."""
     there = sum((HOUSE / target).exists() for target in targets)
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = make(targets, cores, CONFIGS)
@@ -171,7 +171,7 @@ def best(values: Values, recipes: Iterable[Recipe], kind: str, tasks: Sequence[T
 
 
 def references(values: Values, recipes: Sequence[Recipe], tasks: Sequence[Task], metric: Metric) -> dict[str, str]:
-    """Return what recipes are compared with under a metric, by name; the best has the best mean over the tasks."""
+    """Return the references under a metric by name; the best of a kind has the best mean over the tasks."""
     there = {recipe.id for recipe in recipes}
     named = {
         "rgwot": "rgwot_graphcut",
@@ -229,13 +229,13 @@ def summarise(
 
 
 def wins(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], *, lower_is_better: bool = False) -> int:
-    """Return in how many tasks the first method has a better mean over seeds than the second; a tie is no win."""
+    """Return in how many tasks the first method has a better mean over seeds than the second; ties do not count."""
     sign = -1 if lower_is_better else 1
     return sum(bool(sign * np.mean(a) > sign * np.mean(b)) for a, b in zip(first, second, strict=True))
 
 
 def _told_mean(values: Sequence[Sequence[float]]) -> float:
-    """Return the mean over tasks that have a value; an answer without background has no precision of background."""
+    """Return the mean over tasks that have a value; without found background, there is no precision of background."""
     told = [[value for value in of_task if not math.isnan(value)] for of_task in values]
     return task_mean([of_task for of_task in told if of_task]) if any(told) else math.nan
 

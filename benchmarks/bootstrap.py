@@ -2,8 +2,7 @@
 
 `scipy.stats.bootstrap` draws at one level; here tasks are drawn, and seeds within them.
 
-`judge` says of a claim that it holds, that it does not hold, or that nobody can tell (report/claims.md). All functions
-take arrays.
+`judge` says whether a claim holds, does not hold, or cannot be decided (report/claims.md). All functions take arrays.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 DRAWS = 10_000
-#: Draws in one array; keeps memory small.
+#: Number of draws in one array; it limits memory.
 _AT_ONCE = 1000
 
 HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "cannot tell"
 
 #: Probability that any interval of a claim misses.
 ERROR = 0.05
-#: With fewer tasks there is no verdict: draws from two tasks say next to nothing about a third.
+#: With fewer tasks there is no verdict: draws from two tasks say hardly anything about a third.
 LEAST_TASKS = 3
 
 Values = Sequence[ArrayLike]
@@ -64,8 +63,8 @@ def compare(
 ) -> Estimate:
     """Compare the means over tasks of two methods, with a percentile interval of the paired hierarchical bootstrap.
 
-    A draw takes as many tasks as there are, with replacement and the same for both methods; then, for every task
-    taken, as many of its seeds as there are, with replacement. If both methods have equally many seeds, seeds are
+    With K tasks, a draw takes K tasks with replacement, the same for both methods; then, for every drawn task with S
+    seeds, S of its seeds with replacement. If both methods have equally many seeds, seeds are
     paired, too. A method with one seed contributes no spread of seeds.
 
     Parameters
@@ -115,7 +114,7 @@ def compare(
 def judge(
     values: Mapping[str, Values], pairs: Sequence[tuple[str, str]], *, margin: float = 0.0, ratio: bool = False
 ) -> Judgement:
-    """Judge the claim that in every one of some pairs of experiments the first is above the second.
+    """Judge the claim that in every pair of experiments the first is above the second.
 
     An effect is the difference of the means over tasks, or their ratio minus 1, with the percentile interval of the
     paired bootstrap over tasks and seeds (`compare`) at the level 1 - 0.05 / n for n pairs.
@@ -135,7 +134,7 @@ def judge(
     -------
     Judgement
         ``holds`` if every interval lies above -margin, ``does not hold`` if one lies below it, else ``cannot tell``,
-        which is also the verdict on fewer than three tasks. The effect is that of the pair with the smallest one.
+        which is also the verdict on fewer than three tasks. The effect is the smallest one of all pairs.
 
     Examples
     --------

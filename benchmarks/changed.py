@@ -1,15 +1,15 @@
-"""What three annotated videos teach about recordings whose key steps come in another order, ours and an HMM.
+"""What our methods and an HMM learn from three annotated videos about recordings with key steps in another order.
 
-On every task of the folder of recordings (recordings.py) three videos teach, as in labelled.py, and the others are
-changed before they are embedded:
+On every task of the folder of recordings (recordings.py), methods learn from three annotated videos, as in labelled.py,
+and the other videos are changed before they are embedded:
 
-- free: the segments of every video, background too, come in random order; F1 is that of labelled.py.
-- moved: in a quarter of the videos, one step is moved past two others or more (five tasks that keep an order).
+- free: the segments of every video, including background, come in random order; F1 is that of labelled.py.
+- moved: in a quarter of the videos, one step is moved past two or more other steps (in five tasks with a fixed order).
 - sham: in a quarter of the videos, the middle of one step is cut out, or its halves are exchanged (same tasks).
 
 Three samples on either side of a seam are blended. For moved and sham blocks, ``right`` is the share of their samples
-that get their step, and ``usual`` the same share before the change, taught by the same videos. Results are added line
-by line to benchmarks/results/labelled_order.csv, and existing ones are not measured again. A run without names of
+that get their step, and ``usual`` the same share before the change, learned from the same videos. Results are added
+line by line to benchmarks/results/labelled_order.csv, and existing ones are not measured again. A run without names of
 tasks then renews the tables of benchmarks/report/labelled.md.
 
     pip install -e '.[peers]'
@@ -46,19 +46,19 @@ COLUMNS = ("dataset", "task", "change", "method", "draw", "f1", "right", "usual"
 KEY = list(COLUMNS[:5])
 
 TEACHERS = 3
-"""Annotated videos; they are not changed."""
+"""Number of annotated videos, which are not changed."""
 
 ORDERED = ("openpack", "utkinect", "cholec80", "tug_spsw", "bottlecap")
 """Tasks that keep an order, in which single steps are moved."""
 
 MOST = 24
-"""Videos of a task in which steps are moved: the first ones."""
+"""Of a task in which steps are moved, the first so many videos are used."""
 
 SHARE = 0.25
 """Share of the videos that are changed by moved and sham blocks."""
 
 BLENDED = 3
-"""Samples on either side of a seam that are blended."""
+"""Number of samples on either side of a seam that are blended."""
 
 SHORTEST = 0.03
 """Least share of a video that a moved step lasts."""
@@ -68,7 +68,7 @@ Part = tuple[NDArray[np.float32], Labels]
 
 @dataclass(frozen=True)
 class Changed:
-    """A task after changes: which videos teach, and the step of the block that was changed, by video."""
+    """A task after changes: the annotated videos, and by video the step of the block that was changed."""
 
     task: Task
     teachers: list[int]
@@ -157,7 +157,7 @@ def changed(task: Task, change: str, draw: int) -> Changed:
 
 
 def right(seen: Seen, found: Labels, blocks: dict[int, int]) -> list[bool]:
-    """Return whether each sample of the steps of blocks gets its step."""
+    """Return, for each sample of the steps of the changed ``blocks``, whether it gets its step."""
     parts = seen.split(found + 1)
     return [bool(one) for v, k in blocks.items() for one in parts[v][seen.task.labels[v] == k] == k]
 

@@ -1,11 +1,11 @@
-"""What scores say of the paper's claims, each with an interval and a verdict (benchmarks/report/claims.md).
+"""Test the paper's claims with scores; each gets an interval and a verdict (benchmarks/report/claims.md).
 
 Runs what is missing on the synthetic tasks of tasks.yaml, then renews benchmarks/results/claims.csv and the table of
 the page. With ``--datasets``, such as those of EgoProceL, the claims are judged on these and only printed.
 
     python benchmarks/claims.py [--cores 2] [--claims beta_paper] [--seeds 1] [--datasets cmu_mmac egtea_gaze meccano]
 
-``--claims`` judges some claims, and the others keep their record; ``--seeds`` takes fewer seeds than the configuration.
+``--claims`` judges some claims, and keeps the record of other claims; ``--seeds`` takes fewer seeds than configured.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ EXPERIMENTS = {
 
 
 class Claim(NamedTuple):
-    """A claim that in every pair of experiments the first is above the second, by more than ``-margin``.
+    """A claim that in every pair of experiments the first is above the second, or at most ``margin`` below it.
 
     ``metric`` is a score of which larger is better, ``degenerate`` (share of collapsed runs) or ``seconds`` (time of a
     training iteration, compared by ratio). The claim is judged in every cell (protocol, background) of ``cells``.
@@ -84,7 +84,7 @@ class Claim(NamedTuple):
 
     @property
     def experiments(self) -> tuple[str, ...]:
-        """The experiments it compares, each once."""
+        """The experiments that the claim compares, each once."""
         return tuple(dict.fromkeys(name for pair in self.pairs for name in pair))
 
 
@@ -100,7 +100,7 @@ CLAIMS = (
     Claim("temporal_prior", "The temporal prior helps", (("rgwot", "no_temporal_prior"),)),
     Claim("structural_prior", "The structural prior helps", (("rgwot", "no_structural_prior"),)),
     Claim("collapse", "C-IDM prevents collapse", (("vaot", "rgwot"),), "degenerate", cells=LEADING),
-    # Its neighbours among the values that the paper tried, and ours.
+    # Compared with the neighbouring values that the paper tried, and with our value.
     Claim("beta_paper", "β = 1 is best", tuple(("beta=1", name) for name in ("beta=0.1", "beta=10", "rgwot"))),
     Claim(
         "beta",
@@ -138,14 +138,14 @@ def judged(
     experiments: Mapping[str, tuple[str, str]] = EXPERIMENTS,
     groups: Mapping[str, Sequence[str]] = GROUPS,
 ) -> list[dict[str, Any]]:
-    """Return what measurements say of a claim, for each of its cells and every group of tasks.
+    """Return the judgement on a claim for each of its cells and every group of tasks.
 
     ``values`` are scores, or for the metric ``seconds`` what `seconds_of` returns.
 
     Raises
     ------
     RgwotError
-        When an experiment lacks a task or seed that another one has.
+        If an experiment lacks a task or seed that another experiment has.
     """
     timed, lines = claim.metric == "seconds", []
     for cell in [("", "")] if timed else claim.cells:
@@ -256,7 +256,7 @@ def main() -> None:
             for dataset, task in places
             for seed in study.config.seeds[: options.seeds]
         ]
-        # One run per claim: after half a thousand jobs Snakemake 9.27 spends an eighth of a core on looking at them.
+        # One run per claim, because after 500 jobs Snakemake 9.27 spends an eighth of a core on watching them.
         if done := make(dict.fromkeys(files), options.cores, CONFIGS):
             sys.exit(done)
         found = [HOUSE / file for file in dict.fromkeys(files)]

@@ -2,7 +2,7 @@
 
 Runs what is missing, then renews benchmarks/results/methods.csv and methods_segments.csv, and the tables of
 benchmarks/report/comparison.md. With ``--datasets``, only tables on these datasets are written, below
-results/comparison; they are in ``--configfile``, such as those of workflow/published_features.yaml.
+results/comparison; the datasets may be in a ``--configfile``, such as workflow/published_features.yaml.
 
     python benchmarks/comparison.py [--cores 2] [--datasets breakfast --configfile workflow/published_features.yaml]
 """
@@ -73,7 +73,7 @@ ROWS = (
     ("whitened_semimarkov", "Whitened features + semi-Markov", "whitened", "semimarkov", "ours"),
     ("rgwot_semimarkov", "RGWOT + semi-Markov", "rgwot", "semimarkov", "ours"),
 )
-#: Rows of the second table, whose methods segment; in its own order.
+#: Rows of the second table, of methods for segmentation, in their order there.
 SEGMENTERS = (
     *(row[0] for row in ROWS[:7]), "cte", *(row[0] for row in ROWS[31:42]), "rgwot", "rgwot_semimarkov", "rgwot-plus",
 )  # fmt: skip
@@ -83,7 +83,7 @@ PAGE = REPORT / "comparison.md"
 
 
 class Column(NamedTuple):
-    """A value of a table: the dataset, the cell that it stands in, and its head in print."""
+    """A column of a table: the dataset, the kind of value in the scores, and the head in print."""
 
     dataset: str
     protocol: str
@@ -93,7 +93,7 @@ class Column(NamedTuple):
 
 
 def columns_of(dataset: str) -> list[Column]:
-    """Return what the page shows of a dataset."""
+    """Return the columns that the page shows of a dataset."""
     return [
         Column(dataset, "macro_task", "without", "f1", "`macro_task` F1"),
         Column(dataset, "strict_task", "without", "f1", "`strict_task` F1"),
@@ -104,7 +104,7 @@ def columns_of(dataset: str) -> list[Column]:
 
 
 def segments_of(dataset: str) -> list[Column]:
-    """Return what the page shows of the segments of a dataset."""
+    """Return the columns on segments that the page shows of a dataset."""
     heads = {
         "mof": "MoF", "miou": "mIoU", "f1_sampled": "F1 of sampled frames", "f1_10": "F1@10", "f1_25": "F1@25",
         "f1_50": "F1@50", "edit": "edit",
@@ -113,7 +113,7 @@ def segments_of(dataset: str) -> list[Column]:
 
 
 def printed(table: Table, frame: pd.DataFrame, columns: Sequence[Column]) -> str:
-    """Return a Markdown table of all rows in percent: the best of a column bold, collapsed ones with an X, unranked."""
+    """Return a Markdown table of all rows in percent: the best value of a column bold, a collapsed value with an X."""
     measured = frame[(frame["kind"] == "measured") & (frame["label_rule"] == PRINTED_RULE)]
     texts: list[list[str]] = []
     for column in columns:

@@ -16,7 +16,7 @@ LIBRARY = HOUSE / "rgwot"
 
 
 def lines(pattern: str, below: Path) -> tuple[int, int]:
-    """Return how many files match a pattern, and their lines."""
+    """Return the number of files that match a pattern, and of their lines."""
     files = [path for path in below.rglob(pattern) if "__pycache__" not in path.parts]
     return len(files), sum(len(path.read_bytes().splitlines()) for path in files)
 
@@ -24,8 +24,8 @@ def lines(pattern: str, below: Path) -> tuple[int, int]:
 def doubled_names() -> dict[str, list[str]]:
     """Return public names that two modules or more define, with these modules.
 
-    Functions, classes and constants at the level of a module count, methods and imports do not. Nor do verbs of the
-    command line: each has the name of the function that it calls, and means the same.
+    Functions, classes and constants at the level of a module count, but not methods and imports, and not the verbs of
+    the command line, which have the names of the functions that they call.
     """
     modules: dict[str, set[str]] = defaultdict(set)
     for path in LIBRARY.rglob("*.py"):

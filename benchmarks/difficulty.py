@@ -4,8 +4,8 @@
 
 reads the features and annotations that the workflow made, and prints the two probes as JSON.
 
-K-means on pooled features measures what appearance alone reveals (low is fair); a supervised probe measures how much of
-the answer the features contain at all (high is fair).
+K-means on pooled features measures how much appearance alone reveals (a fair set has low values); a supervised probe
+measures how much of the answer the features contain (a fair set has high values).
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ log = logging.getLogger(__name__)
 
 Array = NDArray[Any]
 
-#: Upper limits: fits of the supervised probe, frames of one fit, frames pooled for all fits.
+#: Largest numbers of fits of the supervised probe, of frames in one fit, and of frames in all fits.
 FOLDS = 10
 PROBE_FRAMES = 3000
 SCORED_FRAMES = 12_000
-#: Starts of k-means; cells of a side that the supervised probe sees.
+#: Number of starts of k-means, and of cells per side that the supervised probe sees.
 RESTARTS, GRID = 4, 3
 
 
@@ -65,7 +65,7 @@ def measure(
         if len(store) == 0:
             continue
         own = segments[segments.video == video]
-        # Sample i was taken i / fps after the first, so the sampling rate takes the place of the native one.
+        # Sample i was taken i / fps after the first, so the sampling rate is used instead of the native rate.
         rate, first_s = parse_rate(store.attributes["fps"]), store.time_s[0]
         frames = np.arange(len(store), dtype=np.int64)
         stores.append(store)
@@ -74,7 +74,7 @@ def measure(
             labels.append(labels_at(own, store.time_s))
             continue
         labels.append(truth_labels(own.start_s - first_s, own.end_s - first_s, own.key_step, frames, rate, "exact"))
-    # The stores are read twice, a video at a time, because all maps of a task may not fit into memory.
+    # The stores are read twice, one video at a time, because the maps of a whole task may not fit into memory.
     pooled = [store.read().astype(np.float32).mean(axis=(2, 3)) for store in stores]
     maps = (store.read() for store in stores)
     try:

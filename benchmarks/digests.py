@@ -1,4 +1,4 @@
-"""Digests of results, to see that a change of the code changes no result.
+"""Digests of results, to check that a change of the code does not change results.
 
 `freeze` writes benchmarks/results/digests.json from two trees: the demo (``make demo``, and the targets that `DEMO`
 names) and every table and figure of the paper on small clips (``make paper-small``). `compare` lists what differs from
@@ -33,7 +33,7 @@ DEMO = (
     "none/uniform",
     "none/random",
 )
-#: Tables of measured time, which no two runs share.
+#: Tables of measured time, which differ from run to run.
 MEASURED = ("runtime",)
 
 

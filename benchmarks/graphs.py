@@ -1,10 +1,11 @@
 """Every learner of task graphs on twelve recipes whose graphs are known: from annotations and, if asked, from pixels.
 
 Without options it needs no video: it learns from what people did (benchmarks/data) and from random procedures
-(procedures.py), scores graphs, deviations and confidences, chooses learner, settings and the limit of deviations again
-without each recipe, and renews benchmarks/results/graphs.csv and the tables and picture of benchmarks/report/graphs.md.
-With `--pixels`, the same recipes are also rendered, decoded through the real workflow (benchmarks/graphs.yaml) with
-three seeds, and scored; `--recipes 3 --seeds 0 --pixels` is a smoke test, printed and not kept.
+(procedures.py), scores graphs, deviations and confidences, leaves out each recipe in turn to choose learner, settings
+and the limit of deviations again, and renews benchmarks/results/graphs.csv and the tables and picture of
+benchmarks/report/graphs.md. With `--pixels`, the same recipes are also rendered, decoded through the real workflow
+(benchmarks/graphs.yaml) with three seeds, and scored; `--recipes 3 --seeds 0 --pixels` is a smoke test, printed and not
+kept.
 
     python benchmarks/graphs.py [--pixels] [--cores 2] [--recipes ID ...] [--seeds N ...]
 """
@@ -57,7 +58,7 @@ LEARNERS: tuple[tuple[str, str, dict[str, float]], ...] = (
     ("robust", "robust", {}),
 )
 SOURCES = {"published": "published listing", "error_free": "error-free, by start", "all": "all recordings, by start"}
-#: What cross-validation chooses from: learners with settings, and limits of the confidence below which no need counts.
+#: Choices of the cross-validation: learners with settings, and limits of the confidence below which needs do not count.
 CANDIDATES: tuple[tuple[str, dict[str, float]], ...] = (
     ("intersection", {}),
     *(("precedence", {"above": above}) for above in (0.7, 0.8, 0.9)),
@@ -75,7 +76,7 @@ ANSWERS = (
     ("RGWOT+", "rgwot-plus", "consensus@K=gt"),
 )
 RENDERED = 7
-#: Ranges of the sureness of deviations (from, below), and kinds of deviations, of which two count as one.
+#: Ranges of the sureness of deviations (from, below), and groups of kinds of deviations that are counted together.
 SURENESS = {"sure": (0.8, 1.1), "unsure": (1 / 3, 0.8), "folded": (0.0, 1 / 3)}
 KINDS = {"missing": "missing", "added": "added", "repeated": "repeated", "too_early": "order", "too_late": "order"}
 
@@ -87,7 +88,7 @@ Graph = set[tuple[Step, Step]]
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is known of a recipe: its graph, recordings by source, and steps that were annotated as errors."""
+    """A recipe: its true graph, recordings by source, and steps that were annotated as errors."""
 
     graph: Graph
     sources: Mapping[str, list[Recording]]
@@ -198,9 +199,10 @@ def _f1(hits: NDArray[np.int64]) -> float:
 def left_out() -> tuple[pd.DataFrame, list[str]]:
     """Choose learner, settings and limit without each recipe: ``what,chosen,left_out,defaults``, and the choices.
 
-    A choice has the largest sum of five figures on the other eleven recipes: the mean F1 of the edges from each source,
-    and the F1 of deviations in order over steps and over recordings. ``chosen`` has the figures of the choices on the
-    eleven (means over choices), ``left_out`` those on the recipe that was left out (deviations pooled over all twelve).
+    The choice has the largest sum of five figures on the other eleven recipes: the mean F1 of the edges from each
+    source, and the F1 of deviations in order over steps and over recordings. ``chosen`` has the figures of the choices
+    on the eleven (means over choices), ``left_out`` those on the recipe that was left out (deviations pooled over all
+    twelve).
     """
     names = list(recipes())
     scores, counts, labels = [], [], []
@@ -304,7 +306,7 @@ def deviation_scores(names: Sequence[int]) -> pd.DataFrame:
             if learner:
                 procedure = learn(videos, learner=FUNCTIONS[learner], **settings)
                 told = deviations(procedure, videos)
-                # In the way in which they are found with the true graph, and annotated by people.
+                # By steps as they are found with the true graph, and as people annotated them.
                 order = out_of_order(procedure, videos)
                 found["missing"] |= {(one.video, one.key_step) for one in told if one.kind == "missing"}
             else:
@@ -342,7 +344,7 @@ def confidences(names: Sequence[int], source: str) -> tuple[list[float], list[bo
 
 
 class Bin(NamedTuple):
-    """Confidences of one bin: its ends, how many fell in it (``total``), how many were right, their mean.
+    """Confidences of one bin: its ends, how many are in it (``total``), how many of these are right, and their mean.
 
     ``share`` is right / total, (``share_low``, ``share_high``) its interval; NaN and (0, 1) in an empty bin.
     """
@@ -358,7 +360,7 @@ class Bin(NamedTuple):
 
 
 def reliability(confidence: ArrayLike, right: ArrayLike, ends: Sequence[float]) -> list[Bin]:
-    """Sort confidences (N,) into bins [ends[i], ends[i + 1]), the last closed, and count how many were right (N,)."""
+    """Count confidences (N,) and right ones (N,) in bins [ends[i], ends[i + 1]), of which the last is closed."""
     given, truth = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=bool)
     if given.shape != truth.shape or given.ndim != 1:
         raise ValueError(f"confidence: found shapes {given.shape} and {truth.shape}, expected two of shape (N,)")
@@ -439,7 +441,7 @@ def render_tables(
 
 
 def render_random(swept: pd.DataFrame, limits: pd.DataFrame) -> str:
-    """Write the scores of learners on random procedures in Markdown, and those of what is reported at each limit."""
+    """Write the scores of learners on random procedures, and of reported deviations at each limit, in Markdown."""
     parts = []
     for column, name in (("erring", "{:.0%} of the videos err"), ("n_videos", "{} videos")):
         means = swept.groupby(["learner", column])[["edges", "steps", "recordings"]].mean()
@@ -485,8 +487,8 @@ def pixel_scores(config: Config, names: Sequence[int], seeds: Sequence[int], ans
 
     ``f1`` is the F1 of edges by the robust learner, ``f1_precedence`` and ``f1_chain`` by the learners of these names;
     ``consensus`` the mean distance of the consensus order from the annotated orders, ``single`` the mean distance of a
-    video's own order from the annotated orders of the other videos, found key steps matched to annotated ones in both.
-    ``told_…`` and ``true_…`` count deviations, and those that are true, by their sureness.
+    video's own order from the annotated orders of the other videos; in both, found key steps are matched to annotated
+    ones. ``told_…`` and ``true_…`` count deviations, and those that are true, by their sureness.
     """
     rows = []
     steps = pd.read_csv(DATA / "captaincook4d_clips_map.csv")
@@ -559,7 +561,7 @@ def _scored(
 
 
 def _sure(told: Sequence[Deviation], matching: Mapping[int, int], annotated: Sequence[Recording]) -> dict[str, int]:
-    """Count deviations by sureness, and those that are true: the step is not annotated in that video, or out of place.
+    """Count deviations by sureness, and true ones among them: the step is not annotated in that video, or out of place.
 
     A step is out of place, or repeated, if the annotated key steps of the video deviate in the same way.
     """
@@ -612,7 +614,7 @@ def render_pixels(scores: pd.DataFrame) -> str:
 
 
 def run(config: Config, names: Sequence[int], seeds: Sequence[int], answers: Sequence[Answer], cores: int) -> None:
-    """Render the recipes and find key steps through the workflow, as far as that is missing."""
+    """Render the recipes and find key steps through the workflow, unless the results exist."""
     targets = []
     for name in names:
         task = rendered()[f"graph_{name}"].task

@@ -1,8 +1,8 @@
 """How often a comparison of groups reports a difference that is not there, and finds one that is (methods 9.8).
 
 A study is two groups of twelve videos of a procedure of seven key steps: orders that differ by neighbours, key steps
-that are left out (8 %) or done again, durations of 10 ± 2 s. In a planted study one key step takes one group two
-standard deviations longer; the standard deviation is that of what is measured. Writes the figures to
+that are left out (8 %) or done again, durations of 10 ± 2 s. In a planted study, one key step lasts longer in one
+group, by two standard deviations of its measured duration. Writes the figures to
 benchmarks/report/groups.md; ten minutes on one core.
 
     python benchmarks/groups.py [--studies 10000] [--planted 2000]
@@ -38,7 +38,7 @@ CHOICES = (
 def study(rng: np.random.Generator, longer_s: float = 0.0, always: Collection[int] = ()) -> list[Recording]:
     """Return the videos of a study; in the second half `PLANTED` takes ``longer_s`` seconds longer.
 
-    Key steps in ``always`` are left out by nobody.
+    Key steps in ``always`` occur in every video.
     """
     found = []
     for video in range(2 * EACH):

@@ -1,7 +1,7 @@
 """Synthetic videos after the timelines of real people (CaptainCook4D), rendered into folders.
 
 benchmarks/data/recipes.csv lists the datasets: ten clips each, after recordings of one recipe, with seven key steps.
-``levels`` is ``plain``, as people did it, or ``published``, with gaps and repeats as in EgoProceL's tasks.
+``levels`` is ``plain``, for the steps as people did them, or ``published``, with gaps and repeats as in EgoProceL.
 
     python benchmarks/human.py DATASET ... [--jobs 2]    # into results/synthetic/DATASET, if it is missing
 """
@@ -41,7 +41,7 @@ PEOPLE_K = 7
 
 
 class Rendered(NamedTuple):
-    """A dataset of one task: the recipe it follows, and how."""
+    """A dataset of one task: the recipe that it follows, and the levels."""
 
     task: str
     recipe: int
@@ -90,8 +90,8 @@ def from_human(
     """Make the timelines of one task from randomly chosen timelines of real people.
 
     ``clips`` are the recordings of one recipe with K key steps, compressed to 40-90 s (`read_recipe`), at least as many
-    as videos. Lengths of 40 and 90 s are mapped to ``min_s`` and ``max_s``; order, proportions and gaps stay. With
-    ``published`` levels, background, missing and repeated steps are brought to the levels of the settings, and the
+    clips as videos. Lengths of 40 and 90 s are mapped to ``min_s`` and ``max_s``; order, proportions and gaps stay.
+    With ``published`` levels, background, missing and repeated steps are brought to the levels of the settings, and the
     order stays that of the person; ``plain`` leaves the clips as they are.
     """
     chosen = [clips[index] for index in sorted(rng.permutation(len(clips))[: settings.n_videos])]

@@ -1,4 +1,4 @@
-"""What a few annotated videos are worth: F1 of the other videos by the number of annotated ones, ours and peers.
+"""What a few annotated videos are worth: F1 of the other videos by the number of annotated videos, by us and peers.
 
 On every task of the folder of recordings (recordings.py) some videos are drawn, their labels between the first and the
 last annotated segment are given to a method, and the other videos are scored by name: `macro_task` without background.
@@ -48,7 +48,7 @@ MACRO = PROTOCOLS["macro_task"]
 
 NUMBERS = (1, 2, 3, 5, 8)
 FEW = 3
-"""More annotated videos than this are measured only on tasks with at least three times as many videos."""
+"""Larger numbers of annotated videos are measured only on tasks with at least three times as many videos."""
 
 MARKED_VIDEOS = (3, 5)
 """Numbers of videos in which marks take the place of segments."""
@@ -57,13 +57,13 @@ SEEDS = 3
 """Seeds of methods without labels."""
 
 ALIGNED = 200
-"""Samples of a video that are aligned by dynamic time warping."""
+"""Number of samples of a video that are aligned by dynamic time warping."""
 
 TRANSPORTED = 64
-"""Samples of a video that are aligned by transport."""
+"""Number of samples of a video that are aligned by transport."""
 
 MOST_TICC = 6_000
-"""Samples of a task that TICC segments; longer tasks are thinned evenly."""
+"""Number of samples of a task that TICC segments; longer tasks are thinned evenly."""
 
 WITH_BACKGROUND = ("vts_balloon", "vts_tissue", "bottlecap", "utkinect")
 """Tasks of the folder with more than 10 % background."""
@@ -93,15 +93,15 @@ class Seen:
 
     @property
     def K(self) -> int:  # noqa: N802
-        """Key steps."""
+        """Number of key steps."""
         return self.task.K
 
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
-        """Divide what is known of all samples by videos."""
+        """Split values of all samples by video."""
         return np.split(values, np.cumsum(self.frames.lengths)[:-1])
 
     def few(self, values: NDArray[Any], n: int) -> list[NDArray[Any]]:
-        """Return n evenly spaced samples of every video, some of them twice if it is shorter."""
+        """Return n evenly spaced samples of every video; if a video is shorter, some of its samples occur twice."""
         return [part[np.linspace(0, len(part) - 1, n).round().astype(int)] for part in self.split(values)]
 
     def full(self, labels: Labels, video: int) -> Labels:
@@ -111,7 +111,7 @@ class Seen:
 
     @cached_property
     def context(self) -> NDArray[np.float64]:
-        """What a classifier sees: components of embeddings in context, and relative time."""
+        """The input of a classifier: components of embeddings in context, and relative time."""
         seen = in_context(self.frames, timed=True)
         return Components.fit(seen, 1).apply(seen)
 
@@ -164,7 +164,7 @@ def drawn(videos: int, n: int, draw: int) -> list[int]:
 
 
 def numbers_of(videos: int) -> list[int]:
-    """Return how many videos of a task are annotated: those `NUMBERS` that leave enough to score."""
+    """Return the numbers of annotated videos for a task: those in `NUMBERS` that leave enough videos to score."""
     return [n for n in NUMBERS if (n <= FEW and n < videos) or videos >= 3 * n]
 
 
@@ -174,7 +174,7 @@ def named(labels: NDArray[Any], K: int) -> Labels:
 
 
 def ours(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
-    """RGWOT+ taught by labels."""
+    """RGWOT+ that learns from labels."""
     return decode_labelled(replace(seen.frames, given=given), seen.K, generator_for(draw), Labelled()).labels
 
 
@@ -226,8 +226,8 @@ def transported(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> 
 def hmm(seen: Seen, given: Labels, videos: Sequence[int], draw: int, rounds: int = 0) -> Labels:
     """Hidden Markov model with a Gaussian per labelled class, then ``rounds`` of EM on all videos.
 
-    The classes have one covariance, shrunken (Ledoit and Wolf, 2004). On average over tasks this is better than
-    diagonal ones, and embeddings of RGWOT+ are better than features or embeddings in context.
+    All classes have the same covariance, shrunken (Ledoit and Wolf, 2004). On average over tasks, this is better than
+    diagonal covariances, and embeddings of RGWOT+ are better than features or embeddings in context.
     """
     from hmmlearn.hmm import GaussianHMM
     from sklearn.covariance import ledoit_wolf
@@ -269,7 +269,7 @@ def marks(given: Labels, rng: np.random.Generator) -> Labels:
 
 
 def marked(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
-    """`ours` with one mark in each segment, background too, in place of the segment."""
+    """`ours` with one mark instead of each segment, including segments of background."""
     rng = np.random.default_rng([len(videos), draw, 1])
     kept = np.concatenate([marks(part, rng) for part in seen.split(given)])
     return ours(replace(seen, frames=replace(seen.frames, marked=kept != UNKNOWN)), kept, videos, draw)
@@ -321,24 +321,24 @@ METHODS = (*UNTAUGHT, OURS, SUGGESTED, *(name for name in TAUGHT if name != OURS
 
 
 def told(seen: Seen, videos: Sequence[int]) -> Labels:
-    """Return the labels (T,) of a task of which people label some videos."""
+    """Return the labels (T,) of a task if people label only the given ``videos``."""
     labels = enumerate(seen.task.labels)
     return np.concatenate([said(truth) if v in videos else np.full(len(truth), UNKNOWN) for v, truth in labels])
 
 
 def scored(seen: Seen, found: Labels, videos: Sequence[int]) -> tuple[list[Labels], list[Labels]]:
-    """Return true and found key steps, from 1, of all but some videos."""
+    """Return true and found key steps, from 1, of all videos except the given ones."""
     parts, rest = seen.split(found + 1), [v for v in range(len(seen.task.labels)) if v not in videos]
     return [seen.task.labels[v] for v in rest], [parts[v] for v in rest]
 
 
 def macro_f1(seen: Seen, found: Labels, videos: Sequence[int]) -> float:
-    """Return the F1 by name of all but some videos, in percent."""
+    """Return the F1 by name of all videos except the given ones, in percent."""
     return 100 * score_named(MACRO, *scored(seen, found, videos), seen.K, "without").f1
 
 
 def measure(seen: Seen, method: str, n: int, draw: int) -> dict[str, float]:
-    """Return the scores of a method on the videos that it was not given, in percent, and its processor time."""
+    """Return the scores of a method on the videos without given labels, in percent, and its processor time."""
     videos: list[int] = []
     if n == 0:
         began = time.process_time()
@@ -351,7 +351,7 @@ def measure(seen: Seen, method: str, n: int, draw: int) -> dict[str, float]:
         began = time.process_time()
         found = TAUGHT[OURS if method == SUGGESTED else method](seen, given, videos, draw)
     taken = time.process_time() - began
-    # Marks in every video leave no other video; all samples are scored.
+    # If every video has marks, there is no other video, and all samples are scored.
     videos = [] if method == EVERYWHERE else videos
     truths, predictions = scored(seen, found, videos)
     if n == 0:
@@ -364,7 +364,7 @@ def measure(seen: Seen, method: str, n: int, draw: int) -> dict[str, float]:
 
 
 def cells(seen: Seen, methods: Sequence[str], draws: int) -> list[tuple[str, int, int]]:
-    """Return what to measure on a task: method, number of annotated videos, and draw or seed."""
+    """Return the measurements for a task: method, number of annotated videos, and draw or seed."""
     found: list[tuple[str, int, int]] = []
     for method in methods:
         if method in UNTAUGHT:
@@ -416,7 +416,8 @@ def printed(rows: pd.DataFrame) -> str:
     def means(values: pd.DataFrame, spreads: bool = False) -> str:
         """Write means over rows, with the number of rows if a method has not been measured on all.
 
-        Numbers of annotated videos that some rows lack are left out, so that a line has the same rows throughout.
+        Numbers of annotated videos that some rows lack are left out, so that all values of a line are means over the
+        same rows.
         """
         lines, numbers_here = [], [n for n in numbers if measured(values, n).all()]
         for method in (name for name in METHODS if name in values.columns.levels[0]):
@@ -478,7 +479,7 @@ def printed(rows: pd.DataFrame) -> str:
 
 
 def draw(rows: pd.DataFrame) -> None:
-    """Draw F1 against the number of annotated videos: all tasks, and those that have all numbers."""
+    """Draw F1 against the number of annotated videos: for all tasks, and for tasks that have all numbers."""
     from rgwot.reporting.figures.style import sheet, styled
 
     f1 = by_task(rows[rows["method"] != EVERYWHERE])

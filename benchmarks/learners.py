@@ -1,4 +1,4 @@
-"""Learners of task graphs that the library does not have, beside its own in graphs.py.
+"""Learners of task graphs that the library does not have, which graphs.py compares with the library's own.
 
 `transitions` learns what follows directly, `likelihood` is maximum likelihood by direct optimisation (Seminara,
 Farinella, Furnari, NeurIPS 2024).
@@ -25,10 +25,10 @@ SATISFIED = 0.95
 
 
 def transitions(tally: Tally) -> Needs:
-    """Let l need k where k comes directly before l in a share of at least 1 / K of the videos that have l.
+    """Let l need k if k comes directly before l in a share of at least 1 / K of the videos that have l.
 
-    K is the number of key steps. Transitions are those of the videos' orders, taken from the most frequent
-    one, except those that would close a circle: the graph that process mining calls directly-follows, without its
+    K is the number of key steps. The transitions in the videos' orders are added by falling share, except
+    those that would close a circle: this is the directly-follows graph of process mining, without its
     circles.
     """
     n = len(tally.steps)
@@ -67,7 +67,7 @@ def _adjacency(orders: list[tuple[int, ...]], n: int) -> NDArray[np.float64]:
     allowed = ~torch.eye(n + 2, dtype=torch.bool)
     allowed[start] = False  # START needs nothing
     allowed[:, end] = False  # nothing needs END
-    # One row per place of a sequence: who comes, who was before, who was not (the one that comes among them).
+    # One row per place of a sequence: the key step that comes, those before it, and all others (including itself).
     who, before = [], []
     for sequence in sequences:
         done = torch.zeros(n + 2)

@@ -1,10 +1,10 @@
-"""One recording of each task made four times as long: what this costs its key steps, and those of the others.
+"""The effect of one recording that is four times as long on its own key steps, and on those of other recordings.
 
-The recording of median length is left running at its end (``idle``: its last two hundredths, back and forth, which are
-left out of its score) or slowed down (``slow``). Key steps are named by one matching over the task. ``one`` is F1 of
-this recording, ``others`` that of the others, and ``alike`` the adjusted Rand index of the labels of the others to
-those of the task as it is; ``seed`` is the task as it is with another seed. With ``--taught n``, n other evenly spaced
-recordings are annotated. The folder of recordings is that of recordings.py.
+The recording of median length goes on idly at its end (``idle``: its last 2 % are repeated back and forth, which is
+left out of its score) or is slowed down (``slow``). Key steps are named by one matching over the task. ``one`` is F1 of
+this recording, ``others`` that of the other recordings, and ``alike`` the adjusted Rand index between their labels and
+those from the unchanged task; ``seed`` is the unchanged task with another seed. With ``--taught n``, n other evenly
+spaced recordings are annotated. The folder of recordings is that of recordings.py.
 
     REAL_RECORDINGS=FOLDER python benchmarks/lengths.py [TASK ...] [--what idle slow] [--taught 0 3] [--record]
 """
@@ -102,7 +102,7 @@ def scores(task: Task, found: Labels, one: int, others: Sequence[int], taught: b
 
 
 def measured(task: Task, what: Sequence[str], n: int, experiments: Experiments) -> Iterator[dict[str, Any]]:
-    """Yield the scores of a task as it is, with another seed, and with its longer recording."""
+    """Yield the scores of the unchanged task, the same with another seed, and with a longer recording."""
     lengths = [len(store) for store in task.stores]
     one = int(np.argsort(lengths, kind="stable")[(len(lengths) - 1) // 2])
     rest = [at for at in range(len(lengths)) if at != one]

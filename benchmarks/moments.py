@@ -1,11 +1,11 @@
 """What answers about single moments are worth: F1 of all videos by the number of answers, and by a person's time.
 
 On every task of the folder of recordings (recordings.py) moments are chosen: at random among all samples, at random in
-found segments drawn at random, or as `rgwot suggest --moments` does, in rounds of ten. The annotated label of each is
-given to the decoder as a mark, background too, and the other samples of all videos are scored by name: `macro_task`
-without background. Whole videos, for comparison, are those of labelled.py, whose other videos are scored. Results are
-added line by line to benchmarks/results/moments.csv, and existing ones are not measured again. A run without names of
-tasks then renews the tables of benchmarks/report/moments.md and the figure docs/images/moments.svg.
+found segments drawn at random, or as `rgwot suggest --moments` does, in rounds of ten. The annotated label of each,
+including background, is given to the decoder as a mark, and the other samples of all videos are scored by name:
+`macro_task` without background. For comparison, whole videos are annotated as in labelled.py, and other videos scored.
+Results are added line by line to benchmarks/results/moments.csv, and existing ones are not measured again. A run
+without names of tasks then renews the tables of benchmarks/report/moments.md and the figure docs/images/moments.svg.
 
     REAL_RECORDINGS=FOLDER python benchmarks/moments.py [--fps DATASET=NUMBER ...] [--runs 6] [TASK ...]
 """
@@ -43,10 +43,10 @@ KEY = list(COLUMNS[:5])
 
 ANSWERS = (10, 20, 40)
 ROUND = 10
-"""Moments that are suggested at a time; answers so far count for the next ones."""
+"""Number of moments that are suggested at a time; the next moments are chosen after these have answers."""
 
 MOMENT_S, WATCHED, BORDER_S = 5.0, 1.5, 3.0
-"""Seconds of a person: for a moment; for a video, by its length; and for each border in it."""
+"""Seconds that a person needs: per moment; per second of a video; and per border in it."""
 
 UNIFORM, FOUND, SUGGESTED = "random samples", "random found segments", "suggested"
 WHOLE = "whole videos"
@@ -58,7 +58,7 @@ def uniform(seen: Seen, n: int, run: int) -> list[int]:
 
 
 def of_found(seen: Seen, n: int, run: int) -> list[int]:
-    """Draw segments of the answer without labels, each once before any comes again, and a sample of each."""
+    """Draw segments of the answer without labels, all of them before any a second time, and a sample from each."""
     generator = np.random.default_rng([1, run])
     changed = np.concatenate([np.diff(part, prepend=UNKNOWN) != 0 for part in seen.split(seen.unsupervised(0))])
     segments = np.split(np.arange(len(changed)), np.flatnonzero(changed)[1:])
@@ -103,7 +103,7 @@ def taught(seen: Seen, chosen: Sequence[int], run: int) -> Labels:
 
 
 def f1_of_others(seen: Seen, found: Labels, chosen: Sequence[int]) -> float:
-    """Return F1 in percent of the samples that nobody answered about."""
+    """Return F1, in percent, of the samples without an answer."""
     others = np.ones(len(found), dtype=bool)
     others[list(chosen)] = False
     parts = zip(seen.task.labels, seen.split(found + 1), seen.split(others), strict=True)
@@ -119,7 +119,7 @@ def seconds_of_videos(labels: Sequence[NDArray[np.int64]], fps: float, videos: S
 
 
 def measure(seen: Seen, way: str, run: int, known: Collection[int] = ()) -> Iterator[dict[str, Any]]:
-    """Measure one run for every number of answers that is not ``known``."""
+    """Measure a run for every number of answers, except ``known`` numbers."""
     if set(ANSWERS) <= set(known):
         return
     chosen = WAYS[way](seen, ANSWERS[-1], run)
@@ -146,7 +146,7 @@ def read_record() -> pd.DataFrame:
 
 
 def answered(task: str, way: str, run: int) -> set[int]:
-    """Return the numbers of answers (or videos) that were measured in a run."""
+    """Return the numbers of answers (or videos) that have been measured already in a run."""
     rows = read_record()
     return set(rows[(rows["task"] == task) & (rows["way"] == way) & (rows["run"] == run)]["answers"])
 

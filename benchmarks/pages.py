@@ -1,4 +1,4 @@
-"""What the scripts share that make results through the workflow, and from these write parts of pages."""
+"""Common functions of the scripts that make results through the workflow and write parts of pages from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def options_of(description: str | None) -> argparse.ArgumentParser:
 def study_of(configs: Sequence[str], datasets: Iterable[str], cores: int) -> Study:
     """Return the study of files of configuration, with the clips of datasets that follow people.
 
-    Missing clips are rendered here, because targets are found by the files of the videos.
+    Missing clips are rendered here, because targets depend on which files of videos exist.
     """
     render([name for name in rendered() if name in datasets], cores)
     return Study.read(tuple(HOUSE / config for config in configs))
@@ -61,7 +61,7 @@ def renew(page: Path, name: str, target: str, text: str) -> None:
     Raises
     ------
     SystemExit
-        When the page does not have both marks once, in order.
+        If the page does not have both marks exactly once and in order.
     """
     begin, end = f"<!-- {name}: made by make {target}, do not edit -->", f"<!-- {name}: end -->"
     before = page.read_text(encoding="utf-8")

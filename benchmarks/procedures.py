@@ -1,8 +1,8 @@
-"""Random procedures, and recordings of made-up people who follow them and err: what graphs.py calibrates on.
+"""Random procedures, and recordings of simulated people who follow them and err; graphs.py calibrates on these.
 
-A procedure is what two or three orders have in common, chains that run together, or random needs, of 7 to 25 key
-steps. People do any key step whose needs are met, with habits that belong to the recipe; those who err move key steps,
-or runs of up to three, to a place where that breaks a need. Key steps are left out, more by those who err.
+A procedure has 7 to 25 key steps, and its needs are those that two or three random orders have in common, chains
+that join, or random needs. People do any key step whose needs are met, with habits that belong to the procedure. People
+who err also move key steps, or runs of up to three, to a place that breaks a need, and leave out more key steps.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Planted(NamedTuple):
 
 
 def draw_procedure(rng: np.random.Generator, n_videos: int, erring: float) -> Planted:
-    """Draw a procedure and recordings, of which a share ``erring`` breaks needs; up to a tenth of the others slips."""
+    """Draw a procedure and recordings; a share ``erring`` breaks needs, and a few of the others swap two steps."""
     n = int(rng.integers(7, 26))
     needs = _needs(rng, n)
     # What people usually do first, how strongly, and how much they like to go on with what they began.

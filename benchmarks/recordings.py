@@ -1,4 +1,4 @@
-"""Scores on the tasks that methods are developed on: recordings of people at work, and tasks that the project makes.
+"""Scores on the tasks on which methods are developed: recordings of people at work, and synthetic tasks.
 
 REAL_RECORDINGS names a folder of `{dataset}/{task}/{recording}.npy`, features (T, D), each with a `.csv` of the same
 name, lines `start_s,end_s,number name`, numbers from 1; `{dataset}/fps` holds the samples per second, or `--fps` gives
@@ -55,7 +55,7 @@ from rgwot.timing import labels_at
 RECORD = RESULTS / "recordings.csv"
 SIGNALS = ("signal_ordered", "signal_repeating", "signal_rare")
 SEGMENTS, BEFORE = "segments", "before"
-#: Labels of recipes; `before` stays the first answer of the revision before methods were developed on recordings.
+#: Labels of recipes; `before` is the first answer of the last revision before methods were developed on recordings.
 RECIPES = {
     SEGMENTS: "K equal segments",
     "raw/kmeans": "raw features, k-means",
@@ -81,7 +81,7 @@ class Recording:
 
     path: Path
     x: NDArray[np.float32]
-    dtype: str = "float16"  # in which it would be stored
+    dtype: str = "float16"  # the type in which a store would keep it
 
     def __len__(self) -> int:
         return len(self.x)
@@ -112,7 +112,7 @@ class Task:
 
 
 Found = tuple[str, str, str, Callable[[], Task]]
-"""World, data set and name of a task, and how it is read."""
+"""World, data set and name of a task, and a function that reads it."""
 
 
 def rates_of(given: Sequence[str]) -> dict[str, float]:
@@ -150,7 +150,7 @@ def recorded_options(parser: argparse.ArgumentParser) -> tuple[argparse.Namespac
 
 
 def recorded_tasks(description: str | None, seeds: int) -> tuple[int, Iterator[tuple[str, Task]]]:
-    """Read the options of a script that looks at the folder of recordings: seeds, and its tasks by name."""
+    """Read the options of a script on the folder of recordings; return the number of seeds, and its tasks by name."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=seeds)
     options, tasks = recorded_options(parser)
@@ -236,7 +236,7 @@ def answer(task: Task, recipe: str, seed: int, experiments: Experiments) -> dict
         found = {"time": share, "surplus": rule.surplus}
     found["cpu_s"] = time.process_time() - began
     parts = np.split(labels, np.cumsum([len(store) for store in task.stores])[:-1])
-    # Background that was found is one more cluster.
+    # If background was found, it is one more cluster.
     scored = (task.labels, parts, task.K, task.K + int(found.get("surplus", 0) > 0))
     macro, strict = PROTOCOLS["macro_task"], PROTOCOLS["strict_task"]
     found["macro"], found["strict"] = (100 * score(protocol, *scored, "without").f1 for protocol in (macro, strict))
@@ -246,7 +246,7 @@ def answer(task: Task, recipe: str, seed: int, experiments: Experiments) -> dict
 
 
 def render(rows: pd.DataFrame) -> str:
-    """Write all scores as tables in Markdown: by task, means by world, and leaving one data set out."""
+    """Write all scores as tables in Markdown: by task, as means by world, and with one data set left out in turn."""
     scores = rows.groupby(["world", "dataset", "task", "recipe"], sort=False)
     mean, spread = scores[[*SCORES, "cpu_s"]].mean(), scores["macro"].std(ddof=1)
     lines = []
@@ -319,7 +319,7 @@ def main() -> None:
         if options.tasks and not set(options.tasks) & set(names):
             continue
         task = read()
-        # What does not depend on the seed is made once.
+        # Results that do not depend on the seed are made once.
         for recipe, seed in product(options.recipes, range(options.seeds)):
             if recipe != SEGMENTS or not seed:
                 with threadpool_limits(1):

@@ -55,7 +55,7 @@ def written(folder: Path) -> dict[str, tuple[int, float]]:
 
 
 class Jobs:
-    """The CPU seconds of the jobs of a run, each known by the log that it writes; their last 0.2 s may be missing."""
+    """The CPU seconds of the jobs of a run, by the log that each job writes; the last 0.2 s of a job may be missing."""
 
     def __init__(self) -> None:
         self.names: dict[int, str] = {}
@@ -78,7 +78,7 @@ class Jobs:
 
 
 def main() -> None:
-    """Make the features, run the workflow and print what it took."""
+    """Make the features, run the workflow and print times and sizes."""
     chosen = argparse.ArgumentParser(description=__doc__)
     chosen.add_argument("folder", type=Path)
     chosen.add_argument("--videos", type=int, default=3000)

@@ -16,7 +16,7 @@ import tokenize
 from collections import Counter
 from collections.abc import Iterator
 
-#: Finite verbs and imperatives, by word or ending; nouns that end alike let a few sentences pass.
+#: Finite verbs and imperatives, by word or ending; nouns with the same endings let a few sentences pass.
 VERB = re.compile(
     r"\b(?:is|are|was|were|be|ha[sd]|have|do|does|did|can|cannot|could|may|might|must|shall|should|will|would|let|set"
     r"|(?:need|give|take|make|come|go|get|find|hold|keep|show|mean|say|see|use|start|begin|end|write|read|run|return)s?"
@@ -61,7 +61,7 @@ def git(*arguments: str) -> str:
 
 
 def odd(sentence: str) -> str:
-    """Return what a sentence lacks, or nothing."""
+    """Return what a sentence lacks, or an empty text."""
     words = re.findall(r"[A-Za-z']+", re.sub(r"``[^`]*``|`[^`]*`|\([^)]*\)", "X", sentence))
     if not VERB.search(" ".join(words[:40])):
         return "no verb"
@@ -69,7 +69,7 @@ def odd(sentence: str) -> str:
 
 
 def comments(source: str) -> Iterator[tuple[int, str, str]]:
-    """Yield (line, kind, text) of the comments of a module; comments on successive lines are one."""
+    """Yield (line, kind, text) of the comments of a module; comments on successive lines are joined."""
     last, started, block = -1, 0, []
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT and not re.match(r"# (?:noqa|type:|fmt:)", token.string):

@@ -1,9 +1,9 @@
-"""Signal tasks whose statistics follow recordings of people at work: no background, drift, steps of 1 % of the time.
+"""Signal tasks with statistics as in recordings of people at work: no background, drift, steps of 1 % of the time.
 
 `signal_ordered` resembles wearable sensors on somebody who packs boxes, `signal_repeating` and `signal_rare` the
 kinematics of a surgical robot; `signal_background` is `signal_repeating` with three tenths of background, to judge
-methods that claim to find background. Parameters were set once, by the statistics of the recordings
-(benchmarks/task_statistics.py), not by the results of any method. A task is a pure function of its name and a seed.
+methods that claim to find background. Parameters were set once, from the statistics of the recordings
+(benchmarks/task_statistics.py) and not from results of methods. A task is a pure function of its name and a seed.
 """
 
 from __future__ import annotations
@@ -45,15 +45,16 @@ class Recipe:
     spread
         Standard deviation of the logarithm of a step's duration.
     often
-        Probability that a step is not passed over when its turn comes; None: all steps come once and in order.
+        Probability that a step is done, and not skipped, when its turn comes; None: all steps come once and in order.
     segments
         Mean number of segments in a recording, if steps come again.
     jump
-        Probability of any other step instead of the next; if steps come once, of changing places with the next.
+        Probability that any other step comes instead of the next; if steps come once, that a step and the next are
+        swapped.
     missing
         Probability that a step is left out, if steps come once.
     background
-        Share of the time that is no step.
+        Share of the time that does not belong to a step.
     gain, offset
         Variation of a channel between recordings: standard deviation of the logarithm of its gain, and typical standard
         deviation of its mean, in standard deviations of the channel.
@@ -100,9 +101,9 @@ def make_task(name: str, seed: int, background: float | None = None) -> Task:
     name
         One of `RECIPES`.
     seed
-        Number behind all random draws; another one gives other steps, other people and other channels.
+        Seed of all random draws; another seed gives other steps, other people and other channels.
     background
-        Share of the time that is no step, in [0, 1), instead of the recipe's.
+        Share of the time that does not belong to a step, in [0, 1), instead of the recipe's.
 
     Raises
     ------
@@ -118,7 +119,7 @@ def make_task(name: str, seed: int, background: float | None = None) -> Task:
     features = [record(y) for y in labels]
     channels = features[0].shape[1]
     scale = 10 ** rng.uniform(-recipe.decades / 2, recipe.decades / 2, channels)
-    # Some channels differ much between recordings, such as where somebody stands, others hardly.
+    # Some channels differ much between recordings, such as the place of a person; other channels hardly differ.
     offset = recipe.offset * _several(channels, 5, rng)
     found = []
     for x in features:
@@ -135,7 +136,8 @@ def _timeline(recipe: Recipe, rng: np.random.Generator) -> Labels:
     for step in steps:
         pieces.append((step + 1, recipe.durations[step] * rng.lognormal(0, recipe.spread)))
         if rng.random() < 0.5 and recipe.background:
-            # Half of the gaps hold background, more irregular in length than steps are; the mean of its factor is 1.
+            # Half of the gaps have background, whose length varies more than that of steps; the mean of the random
+            # factor is 1.
             length = 2 * typical * recipe.background / (1 - recipe.background) * np.exp(recipe.spread**2 / 2)
             pieces.append((0, length * rng.lognormal(-0.5, 1)))
     counts = [max(2, round(duration * recipe.fps)) for _, duration in pieces]
@@ -152,7 +154,7 @@ def _once(recipe: Recipe, rng: np.random.Generator) -> list[int]:
 
 
 def _again(recipe: Recipe, rng: np.random.Generator) -> list[int]:
-    """Draw a walk round the steps, from the first to the last; both are rare in between."""
+    """Draw a walk through the steps, from the first to the last; these two are rare in between."""
     K, often = len(recipe.durations), np.array(recipe.often)
     steps = [0]
     for _ in range(max(K // 2, rng.binomial(2 * (recipe.segments - 2), 0.5))):
@@ -177,7 +179,7 @@ def _segments(labels: Labels) -> Labels:
 
 
 def _levels(steps: Array, labels: Labels, rng: np.random.Generator, varies: float) -> Array:
-    """Return values (T, R) of steps (K, R), a little different in every segment; in background, any values."""
+    """Return the values (T, R) of steps (K, R), a little different in every segment; those of background are random."""
     segment = _segments(labels)
     first = np.flatnonzero(np.r_[True, np.diff(labels) != 0])
     own = rng.normal(size=(len(first), steps.shape[1]))
@@ -234,7 +236,7 @@ def _kinematics(recipe: Recipe, rng: np.random.Generator) -> Record:
 
     def record(labels: Labels) -> Array:
         T = len(labels)
-        # Within a step one moves on to another place every second or so, near the target of the step.
+        # Within a step, the target moves to another place near that of the step about every second.
         often = np.r_[rate, rate.mean()][np.where(labels > 0, labels - 1, K)] / recipe.fps
         started = np.flatnonzero((rng.random(T) < often) | np.r_[True, np.diff(labels) != 0])
         place = np.searchsorted(started, np.arange(T), side="right") - 1

@@ -1,13 +1,14 @@
-"""What labels leave out: one step alone, a step without a label, what leaving one out says, and one mark more.
+"""Incomplete labels: only one step, a step without labels, annotated videos left out in turn, and one more mark.
 
 On every task of the folder of recordings (recordings.py), with drawn annotated videos:
 
-- `only`: one step is annotated and everything else is some other thing (`silence: only`). ``f1`` and ``share`` of that
-  step in the other videos, beside ``f1_all`` with all steps annotated, and the true share.
-- `uncovered`: whether a missing step is told (`rgwot.keysteps.uncovered`), if all segments of one step are unlabelled,
-  if nothing is, and if a fifth of all segments is, whatever their step (`partly`).
+- `only`: one step is annotated, and all other time is not this step (`silence: only`). ``f1`` and ``share`` are those
+  of this step in the other videos, listed with ``f1_all`` for all steps annotated, and the true share.
+- `uncovered`: whether a missing step is reported (`rgwot.keysteps.uncovered`), if all segments of one step are
+  unlabelled, if none is, and if a fifth of all segments is, regardless of their step (`partly`).
 - `left_out`: the share of frames that get their label when annotated videos label each other, and F1 of the others.
-- `again`: processor time of decoding with marks, then with one mark more and what was kept, and of whole segments.
+- `again`: processor time of decoding with marks, then with one more mark and a cache; and of decoding with whole
+  segments, then once more with a cache.
 
 Results are added line by line to benchmarks/results/silence.csv; existing ones are not measured again. The means are
 printed.
@@ -49,11 +50,11 @@ COLUMNS = ("dataset", "task", "part", "what", "n", "draw", "value", "beside")
 KEY = list(COLUMNS[:6])
 TEACHING = 3
 PARTLY = 0.2
-"""Share of segments without a label where no step is missing."""
+"""Share of segments without a label in the case in which no step is missing (`partly`)."""
 
 SETTINGS = Labelled()
 Line = tuple[str, int, int, float, float]
-"""What was measured, annotated videos, draw, and two values (COLUMNS)."""
+"""The name of a measurement, the annotated videos, the draw, and two values (COLUMNS)."""
 
 
 def given_by(seen: Seen, videos: Sequence[int]) -> Labels:
@@ -75,13 +76,13 @@ def f1(truth: NDArray[np.bool_], found: NDArray[np.bool_]) -> float:
 def decode(
     seen: Seen, K: int, given: Labels, draw: int, marked: NDArray[np.bool_] | None = None, kept: Kept | None = None
 ) -> Labels:
-    """Label all samples by those that are given."""
+    """Label all samples, learning from the given labels."""
     frames = replace(seen.frames, given=given, marked=marked)
     return decode_labelled(frames, K, generator_for(draw), SETTINGS, kept).labels
 
 
 def only(seen: Seen, draws: int) -> Iterator[Line]:
-    """Measure F1 and share of every step, if only this one is annotated."""
+    """Measure F1 and share of every step, if only this step is annotated."""
     truth = np.concatenate(list(seen.task.labels))
     for draw in range(draws):
         videos, kept = drawn(len(seen.task.labels), TEACHING, draw), Kept()
@@ -104,7 +105,7 @@ def embedded_task(seen: Seen) -> EmbeddedTask:
 
 
 def told(seen: Seen, draws: int) -> Iterator[Line]:
-    """Tell a missing step, beside the share of the time that is told."""
+    """Measure whether a missing step is reported, and the share of the time that is reported."""
     task = embedded_task(seen)
     for draw in range(draws):
         videos = drawn(len(seen.task.labels), TEACHING, draw)
@@ -123,7 +124,7 @@ def told(seen: Seen, draws: int) -> Iterator[Line]:
 
 
 def left(seen: Seen, draws: int) -> Iterator[Line]:
-    """Measure what leaving annotated videos out in turn says, beside F1 of the other videos."""
+    """Measure how well annotated videos label each other when left out in turn, and F1 of the other videos."""
     task = embedded_task(seen)
     for n in (number for number in numbers_of(len(seen.task.labels)) if number in (3, 5)):
         for draw in range(draws):
@@ -144,7 +145,7 @@ def left(seen: Seen, draws: int) -> Iterator[Line]:
 
 
 def again(seen: Seen, draws: int) -> Iterator[Line]:
-    """Measure processor times: with marks but one, beside with one mark more; whole segments, beside again."""
+    """Measure processor times: with all marks but one, and then with all; with whole segments, and then once more."""
     for draw in range(draws):
         given = given_by(seen, drawn(len(seen.task.labels), TEACHING, draw))
         generator, marks = np.random.default_rng(draw), np.zeros(len(given), dtype=bool)

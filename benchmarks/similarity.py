@@ -1,4 +1,4 @@
-"""Yardsticks of the detection of background: everything background, and the best threshold on raw similarity."""
+"""References for the detection of background: all time as background, and the best threshold on raw similarity."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from rgwot.timing import parse_rate, truth_labels
 
 
 def best_threshold(similarity: NDArray[Any], background: NDArray[np.bool_]) -> Detection:
-    """Return the detection with the best F1 among all that call background what is below a threshold.
+    """Return the best detection, by F1, of those that call frames below a threshold background.
 
     Parameters
     ----------
     similarity
         (T,); frames of equal similarity are on the same side of every threshold.
     background
-        (T,) what is background in truth: the threshold is chosen with it, so this bounds what any threshold can do.
+        (T,) true background; the threshold is chosen with it, so no threshold can do better.
     """
     order = np.argsort(similarity, kind="stable")
     ascending, found = similarity[order], np.cumsum(background[order])
@@ -35,7 +35,7 @@ def best_threshold(similarity: NDArray[Any], background: NDArray[np.bool_]) -> D
 
 
 def cross_similarity(videos: Sequence[NDArray[Any]]) -> list[NDArray[np.float32]]:
-    """Return how like other videos every frame is: the mean over them of its largest cosine with a frame there.
+    """Return the similarity of every frame to other videos: the mean over them of its largest cosine with their frames.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def cross_similarity(videos: Sequence[NDArray[Any]]) -> list[NDArray[np.float32]
 
 
 def background_yardsticks(of: tuple[str, str], root: Path) -> dict[str, Detection]:
-    """Score, for a dataset and task, calling every frame background, and the best threshold on raw similarity.
+    """Score two detections on a dataset and task: every frame as background, and the best threshold on raw similarity.
 
     Both are taken at the samples of the features, with the labels of the exact rule.
     """

@@ -1,14 +1,14 @@
 """Compare this revision with an earlier one: wall time, CPU time, jobs and files of what users run, and equal results.
 
-Both revisions are checked out, and take turns in every round, so that a drift of the machine reaches both:
+Both revisions are checked out and take turns in every round, so that a drift of the machine affects both:
 
 demo    the target `demo`, from empty results
-steps   the key steps of the demo that need no training, with its features there
+steps   the key steps of the demo that need no training, from existing features
 table   seven rows of the paper's first table on clips of 4 to 6 s, with the settings of the tests
 paper   a dry run of the target `paper` on the same clips
 
-Key steps and scores of both are compared line by line. CPU time is that of the machine, because jobs are no children of
-the command: run nothing else meanwhile.
+Key steps and scores of both are compared line by line. CPU time is that of the whole machine, because jobs are not
+children of the command, so nothing else should run meanwhile.
 
     python benchmarks/speed.py --before REVISION [--what demo steps table paper] [--rounds 5] [--cores 2]
 """
@@ -82,7 +82,7 @@ def run(python: Path, folder: Path, cores: int, what: str) -> dict[str, float]:
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, env=environment)
     wall_s, after = time.perf_counter() - began, psutil.cpu_times()
     printed = done.stdout + done.stderr
-    # Without Snakemake's table of jobs, each job has a line.
+    # If Snakemake prints no table of jobs, it prints a line for each job.
     jobs = re.search(r"^total\s+(\d+)$", printed, re.MULTILINE)
     return {
         "wall_s": wall_s,

@@ -1,6 +1,6 @@
 """How alike recordings and signal tasks are: a table of statistics.
 
-Recordings are in the folder that REAL_RECORDINGS names (`recordings.py`); nothing is said about a single one.
+Recordings are in the folder that REAL_RECORDINGS names (`recordings.py`); nothing is printed on single recordings.
 
     REAL_RECORDINGS=FOLDER python benchmarks/task_statistics.py [--fps DATASET=NUMBER ...] [--worlds 3]
 """
@@ -45,7 +45,7 @@ def slope(z: Array, fps: float) -> float:
 
 
 def statistics(task: Task) -> dict[str, Sequence[float]]:
-    """Return what is compared, by name."""
+    """Return the compared statistics by name."""
     x = [store.x.astype(np.float64) for store in task.stores]
     z, labels, K = [standardise(one) for one in x], np.concatenate(task.labels), task.K
     starts = [np.flatnonzero(np.r_[True, np.diff(y) != 0]) for y in task.labels]

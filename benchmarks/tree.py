@@ -27,7 +27,7 @@ MOST_SAMPLES = 3000
 
 
 def cut(merges: Merges, K: int) -> np.ndarray:
-    """Return the key step 0..K-1 of every leaf: the first merges are made until K clusters are left."""
+    """Return the key step 0..K-1 of every leaf: clusters are merged in order until K are left."""
     leaves = len(merges) + 1
     members = {k: [k] for k in range(leaves)}
     for new, (a, b, _) in enumerate(merges[: max(leaves - K, 0)], start=leaves):

@@ -1,4 +1,4 @@
-"""RGWOT on vectors: what whitening its input, the window of C-IDM and whitened features beside it do (methods 4.13).
+"""RGWOT on vectors: the effects of whitened input, the window of C-IDM and added whitened features (methods 4.13).
 
 On recordings, as benchmarks/recordings.py reads them from REAL_RECORDINGS. K is as annotated, frames without a step are
 left out, and RGWOT trains as in the shorter run of docs/guide.md. Nothing is written.

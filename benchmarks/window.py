@@ -1,10 +1,10 @@
-"""Seconds from a saved label to the answer of the window, beside one plain decoding of the same labels.
+"""Seconds from a saved label to the answer of the window, compared with a plain decoding of the same labels.
 
 Videos of a minute are planted: embeddings of two samples per second near the vector of their step. One video is
 annotated; then ten answers about single moments follow, as under *What is this?*, and the annotation of a second video.
 
-Run ``python benchmarks/window.py``. It writes ``benchmarks/results/window.csv``: seconds of the clock, and of the one
-core that is used, which other programs on the machine lengthen less. The page asks five times a second for an answer
+Run ``python benchmarks/window.py``. It writes ``benchmarks/results/window.csv``: wall time, and CPU time on the one
+core that is used, which depends less on other programs. The page asks five times a second for an answer
 that the server works on.
 """
 

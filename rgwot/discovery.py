@@ -18,7 +18,7 @@ from rgwot.embedding.interface import EmbeddedTask, EmbedVideo
 from rgwot.embedding.settings import Embedding, TrainedEncoder
 from rgwot.features.index import common_attributes
 from rgwot.features.store import FeatureStore
-from rgwot.in_memory import doubts_on_features, video_features
+from rgwot.in_memory import doubts_on_features, video_features, without_missing
 from rgwot.intake import Rates, Times, Videos, handed_over
 from rgwot.keysteps.decode import check_number
 from rgwot.keysteps.labelling import few_moments
@@ -26,7 +26,6 @@ from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.settings import LABELLED, Clustering, Decoder, Numbered, resolved_K
 from rgwot.keysteps.trivial import trivial_key_steps, trivial_segments
 from rgwot.labels import Labels, n_labelled, read_labels
-from rgwot.others import without_missing
 from rgwot.paths import Run
 from rgwot.result import Discovery, Made, with_doubts
 from rgwot.runtime.errors import RgwotError, extras

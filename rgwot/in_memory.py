@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rgwot.blocks import validated
 from rgwot.datasets.arrays import column_names
 from rgwot.datasets.names import id_of, stem_of
 from rgwot.datasets.settings import ImportSettings
 from rgwot.datasets.text import tell
+from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.embedding.values import FEWEST, LONG_S, NAMED, unlikely_lengths, unusual, values_of
 from rgwot.features.importing import store_of_array
 from rgwot.features.index import check_stores
@@ -92,6 +93,19 @@ def store_at(what: str, path: str | os.PathLike[str], ident: str) -> FeatureStor
     if store_path.suffix != STORE or not store_path.is_dir():
         raise RgwotError(f"{what}: found {str(path)!r}, expected an array, or a feature store ({STORE})")
     return replace(open_store(store_path), called=ident)
+
+
+def without_missing(
+    videos: Mapping[str, EmbeddedVideo], missing: Mapping[str, NDArray[np.bool_]]
+) -> dict[str, EmbeddedVideo]:
+    """Return embedded videos with the ``missing`` samples (T,), by name, as background."""
+    masks = {id_of(name): mask for name, mask in missing.items()}
+    return {
+        video: replace(one, background=masks[video] if one.background is None else one.background | masks[video])
+        if video in masks
+        else one
+        for video, one in videos.items()
+    }
 
 
 def doubts_on_features(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from rgwot.bundles.learned import LearnedResult
 from rgwot.datasets.names import id_of
-from rgwot.embedding.interface import EmbeddedVideo, embedded_video
+from rgwot.embedding.interface import embedded_video
 from rgwot.features.store import FeatureStore
-from rgwot.in_memory import stores_of
+from rgwot.in_memory import stores_of, without_missing
 from rgwot.intake import Intake, Times, Videos, handed_over
 from rgwot.labels import Labels, read_labels
 from rgwot.runtime.limits import threads_kept
@@ -42,19 +42,6 @@ class _OtherVideo:
     embedding: NDArray[np.float64]
     key_steps: NDArray[np.int64]
     probabilities: NDArray[np.float64] | None
-
-
-def without_missing(
-    videos: Mapping[str, EmbeddedVideo], missing: Mapping[str, NDArray[np.bool_]]
-) -> dict[str, EmbeddedVideo]:
-    """Return embedded videos with the ``missing`` samples (T,), by name, as background."""
-    masks = {id_of(name): mask for name, mask in missing.items()}
-    return {
-        video: replace(one, background=masks[video] if one.background is None else one.background | masks[video])
-        if video in masks
-        else one
-        for video, one in videos.items()
-    }
 
 
 def labelled_others(

@@ -70,8 +70,8 @@ class Recorder:
 
 
 def learned_by(recipe: Recipe) -> nn.Module | None:
-    make = recipe.learned
-    return seeded(0, lambda: make(5)) if make else None
+    with seeded(0):
+        return recipe.learned(5) if recipe.learned else None
 
 
 def losses(batch: PairBatch, settings: TrainedEncoder) -> tuple[Tensor, Tensor, Tensor]:
@@ -142,6 +142,6 @@ def check_pairs_at_once(name: str, task: Path, batch_norm: str) -> None:
     for pairs_at_once in (1, 3, 4):
         trainer = trainer_of(chosen, bank, 0, double=True)
         trainer.pairs_at_once = pairs_at_once
-        trainer.run(lambda records: True)
+        list(trainer.steps())
         histories.append([record[1:4] for record in trainer.history])
     np.testing.assert_allclose(histories[1:], histories[:1] * 2, rtol=1e-8)

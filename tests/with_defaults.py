@@ -46,7 +46,8 @@ def load_backbone(weights: str, seed: int = 0, **changes: Any) -> Backbone:
 
 
 def initialised(seed: int, **changes: Any) -> Encoder:
-    return seeded(seed, lambda: Encoder(**ENCODER | changes))
+    with seeded(seed):
+        return Encoder(**ENCODER | changes)
 
 
 def fuzzy_cmeans(x: NDArray[Any], K: int, m: float, generator: np.random.Generator, **changes: Any) -> FuzzyCMeans:

@@ -10,8 +10,8 @@ steps and minimises
            + \epsilon \sum_{ik} T_{ik} \log T_{ik} + \lambda \sum_k m_k \log(K m_k), \qquad
     m_k = \sum_i T_{ik}, \quad \sum_k T_{ik} = \tfrac1N
 
-with :math:`C^v_{ij} = 1/r` for :math:`0 < |i-j| \le N r`, else 0, and :math:`C^a_{kl} = [k \ne l]`: neighbours in time
-that go to different key steps cost, and so do key steps of uneven shares, softly. The band is summed by differences of
+with :math:`C^v_{ij} = 1/r` for :math:`0 < |i-j| \le N r`, else 0, and :math:`C^a_{kl} = [k \ne l]`: it costs if
+neighbours in time go to different key steps, or if key steps have unequal shares. The band is summed by differences of
 cumulative sums, so everything takes O(NK) time and memory.
 """
 
@@ -42,7 +42,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import one_thread
 from rgwot.transport.costs import neighbour_sum, relative_positions, structure_radius
 
-#: What the released code does to videos and steps, as does that of VASOT.
+#: Settings for what the released code does with videos and steps; the code of VASOT does the same.
 RELEASED: Mapping[str, Any] = {"asot.pad": True, "asot.by_root": True, "asot.capped": False}
 
 
@@ -87,16 +87,16 @@ class Asot(Clustering):
 
 
 BATCH = 2
-"""Videos per step; published."""
+"""Number of videos per step; published."""
 
 TEMPERATURE = 0.1
 """Temperature of the softmax over centres that plans are compared with; published."""
 
 SAME = 1e-10
-"""Mean squared distance of embeddings of length 1 from their mean up to which they are equal in float32: k-means would
-cluster their rounding."""
+"""Embeddings of length 1 count as equal up to this mean squared distance from their mean; otherwise k-means would
+cluster rounding errors of float32."""
 
-# Length of the first change of log T at its largest entry; the released code's.
+# Largest change of an entry of log T in the first step; as in the released code.
 _FIRST_CHANGE = 4.0
 
 SMALLEST_GRADIENT = 1e-3
@@ -104,7 +104,7 @@ SMALLEST_GRADIENT = 1e-3
 
 
 PairLoss = Callable[[Tensor, Tensor], Tensor]
-"""Maps the drawn embeddings (N, D) of the two videos of a step to the loss that they have in common, a scalar."""
+"""A function from the drawn embeddings (N, D) of the two videos of a step to their common loss, a scalar."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Segmenter:
-    """What was learned: a network and centres (K', D) of length 1, K' <= K."""
+    """A learned network, and centres (K', D) of length 1, K' <= K."""
 
     network: nn.Module
     centres: Tensor
@@ -194,8 +194,8 @@ def first_centres(f: Tensor, K: int, generator: np.random.Generator) -> Tensor:
 def radius(N: int, r: float) -> float:
     """Return r, but at least 1/N, so that a frame has a neighbour on either side.
 
-    Without neighbours, a plan has the temperature epsilon / (1 - alpha), above that of the softmax that it teaches, and
-    training draws the centres together.
+    Without neighbours, a plan has the temperature epsilon / (1 - alpha), which is above that of the softmax trained to
+    match it, and training draws the centres together.
     """
     return max(r, 1 / N)
 
@@ -203,7 +203,7 @@ def radius(N: int, r: float) -> float:
 def draw_frames(length: int, N: int, generator: np.random.Generator, last: bool = True) -> NDArray[np.int64]:
     """Draw a frame from each of N nearly equal parts of a video; return all frames if there are at most N.
 
-    Without ``last`` the parts of a longer video end before its last frame, as in the released code.
+    Without ``last``, the parts of a video with more than N frames end before its last frame, as in the released code.
     """
     if length <= N:
         return np.arange(length)
@@ -212,7 +212,7 @@ def draw_frames(length: int, N: int, generator: np.random.Generator, last: bool 
 
 
 def counted_frames(n: int, block: Asot) -> int:
-    """Return how many frames the n drawn of a video count as: with ``pad``, frames without mass follow them."""
+    """Return as how many frames n drawn frames count; with ``pad``, frames without mass follow them, up to N."""
     return max(n, block.N) if block.pad else n
 
 
@@ -226,9 +226,9 @@ def padded(x: NDArray[np.float32], block: Asot, generator: np.random.Generator) 
 
 
 def steps(videos: int, pairs: bool, generator: np.random.Generator) -> list[list[int]]:
-    """Return the videos of the steps of an epoch: each once, two at a time; or, for ``pairs``, each with another one.
+    """Return the videos of each step of an epoch: each video once, two per step; or, for ``pairs``, each with another.
 
-    Without ``pairs``, the last one of an odd number of videos is alone; a single video always is.
+    Without ``pairs``, the last of an odd number of videos is alone in its step; a single video always is.
     """
     order = [int(video) for video in generator.permutation(videos)]
     if not pairs or videos == 1:
@@ -241,8 +241,9 @@ def segmentation_losses(videos: Sequence[Tensor], centres: Tensor, block: Asot, 
 
     .. math:: L = -\sum_{ik} T_{ik} \log \mathrm{softmax}_k (f_i \cdot A_k / 0.1)
 
-    T, whose entries add up to 1, is a constant. If a video counts as P > N frames, the prior has i/P, the band Pr
-    frames, and L the factor N/P, as a mean over P frames. With ``shared`` all videos take steps of the least length.
+    T, whose entries add up to 1, is a constant. If a video counts as P > N frames, the prior uses i/P, the band has Pr
+    frames, and L gets the factor N/P, so that it is a mean over P frames. With ``shared``, all videos take mirror steps
+    of the least length of any.
     """
     problems = []
     with torch.no_grad():
@@ -279,7 +280,8 @@ def learn(
     """
     videos = split_videos(frames) if block.pad else videos_of(frames, block.by_root)
     width = frames.x.shape[1]
-    network = seeded(int(generator.integers(2**63)), lambda: network_of(width, block))
+    with seeded(int(generator.integers(2**63))):
+        network = network_of(width, block)
     with torch.no_grad():
         if block.start == "random":
             centres = F.normalize(torch.from_numpy(generator.normal(size=(K, block.D))).float(), dim=1)
@@ -299,7 +301,7 @@ def learn(
                 else:
                     x = video[draw_frames(len(video), block.N, generator)]
                 drawn.append(embed(network, x))
-            # The released code has one length of steps per batch; a pair is two batches.
+            # The released code has one step length per batch; a pair is two batches.
             shared = not block.capped and pair_loss is None
             loss = torch.cat(segmentation_losses(_stacked(drawn), centres, block, shared)).sum()
             if pair_loss is not None and len(drawn) == BATCH:
@@ -334,7 +336,7 @@ class AsotFacts(Facts):
 
 
 def labelled(learned: Segmenter, losses: Sequence[float], frames: Frames, K: int, name: str) -> Decoded:
-    """Label the frames of videos by what was learned, and record it under a decoder's name."""
+    """Label the frames of videos with a learned segmenter, and record facts under a decoder's name."""
     memberships, residual = learned.memberships(frames)
     facts = AsotFacts(
         key_steps=len(learned.centres),
@@ -351,7 +353,8 @@ def labelled(learned: Segmenter, losses: Sequence[float], frames: Frames, K: int
 def restore_asot(learned: Learned, K: int, block: Asot) -> Predict:
     """Label other videos by plans of the same network and centres."""
     width = learned["0.weight"].shape[1]
-    network = with_weights(seeded(0, lambda: network_of(width, block)), learned)
+    with seeded(0):
+        network = with_weights(network_of(width, block), learned)
     segmenter = Segmenter(network, torch.from_numpy(learned["centres"]), block)
     return lambda others: decoded(segmenter.memberships(others)[0], K)
 
@@ -373,7 +376,7 @@ def segmentation_cost(f: Tensor, centres: Tensor, rho: float, length: int | None
 
     .. math:: C_{ik} = 1 - f_i \cdot A_k + \rho\, |i/N - k/K|
 
-    with i and k counted from 0. The prior knows key steps by their numbers, whatever those mean.
+    with i and k counted from 0. The prior depends on the numbers of key steps, although these are arbitrary.
 
     Parameters
     ----------
@@ -384,7 +387,7 @@ def segmentation_cost(f: Tensor, centres: Tensor, rho: float, length: int | None
     rho : float
         Weight of the prior, >= 0.
     length : int, optional
-        Takes the place of N in the formula.
+        Used instead of N in the formula.
 
     Returns
     -------
@@ -490,7 +493,7 @@ def _log_shares(log_plan: Tensor) -> Tensor:
 
 
 class AsotReleased(Asot):
-    """ASOT with what its code does to videos: features over the root of their number, short videos padded."""
+    """ASOT with the preprocessing of its code: features over the root of their number, short videos padded."""
 
     NAME = "asot-released"
     SETS = RELEASED

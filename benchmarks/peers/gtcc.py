@@ -64,7 +64,7 @@ class Gtcc(Softmax):
 
 
 Objective = Callable[[Tensor], tuple[Tensor, Tensor]]
-"""Points (R, n), one per problem -> values (R,) and gradients (R, n)."""
+"""A function from points (R, n), one per problem, to values (R,) and gradients (R, n)."""
 
 KEPT_MOVES = 10
 # Constants of the strong Wolfe conditions: for the decrease, and for the slope.
@@ -90,7 +90,7 @@ class _History:
         self.inverse, self.scale = x.new_zeros(KEPT_MOVES, len(x)), x.new_ones(len(x))
 
     def add(self, move: Tensor, change: Tensor) -> None:
-        """Keep moves (R, n) along which the slope rose; with the others, the Hessian would not be positive definite."""
+        """Keep moves (R, n) along which the slope rose; with others, the Hessian would not be positive definite."""
         along = (move * change).sum(1)
         learned = along > LEAST_CURVATURE
         self.moves, self.changes, self.inverse = (
@@ -149,8 +149,8 @@ def minimise(objective: Objective, start: Tensor, *, steps: int, iterations: int
         tried, evaluated = tried + 1, evaluated + 1
         rises = (value > here.value + DECREASE * t * here.slope) | ((value >= low.value) & (closed | (tried > 2)))
         flat = ~rises & (new.slope.abs() <= -SLOPE * here.slope)
-        # ``beyond``: a minimum lies between low, the best point so far, and the new point; low then becomes the other
-        # end.
+        # ``beyond``: a minimum lies between low, the best point so far, and the new point, which becomes the other end
+        # of the interval.
         beyond = ~rises & ~flat & (torch.where(closed, new.slope * (high.t - low.t), new.slope) >= 0)
         last = low
         high = where_state(rises, new, where_state(beyond, low, high))
@@ -217,7 +217,7 @@ WIDTHS = (256, 1024, 512, 256)
 STEPS, ITERATIONS, RATE = 8, 4, 0.5
 # Smallest variance, and the number added to a probability before its logarithm is taken.
 VARIANCE_FLOOR, PROBABILITY_FLOOR = 0.5, 1e-30
-# Smallest squared error in the term of dropped frames, that of a tenth of a frame: an exact cycle would cost 1/0.
+# Smallest squared error in the term of dropped frames, that of a tenth of a frame; an exact cycle would divide by 0.
 ERROR_FLOOR = 0.01
 
 
@@ -242,7 +242,7 @@ def align_gtcc(batch: PairBatch, settings: Gtcc) -> Tensor:
         raise ValueError(
             "learned, chance: found None for one or both, expected the drop function and training's random numbers"
         )
-    # One generator per pair, which both its videos draw from in turn.
+    # One generator per pair, from which first one and then the other video draws.
     generators = [batch.chance(iteration) for iteration in batch.iterations.tolist()]
     x_draw, y_draw = (draw(video.shape[1], generators, video.device) for video in (batch.x, batch.y))
     epoch = EPOCHS * batch.iterations // batch.planned
@@ -323,8 +323,8 @@ def gtcc_loss(
 def cycle_errors(u: Tensor, v: Tensor, chosen: Draw, mixtures: Mixtures, delta: float, tau: float) -> Tensor:
     """Error l (P, Q) of the cycles from the anchors in u (P, N, D) through v (P, M, D), in squared positions.
 
-    ``mixtures`` (P, Q, K, M) and (P, Q, K) stand for the matches of the anchors in v; gradients flow through v on the
-    way there and through both on the way back.
+    ``mixtures`` (P, Q, K, M) and (P, Q, K) replace the matches of the anchors in v; gradients flow through v on the way
+    from u to v, and through both on the way back.
     """
     neighbours = mixtures.parts @ v[:, None]
     inside = windows(u.shape[1], chosen, delta)[:, :, None]
@@ -429,7 +429,7 @@ def _at(u: Tensor, anchors: Tensor) -> Tensor:
 
 
 class DropFunction(nn.Module):
-    """Scores that tell which frames of a video to keep when it is aligned with another; learned with the encoder.
+    """Scores for keeping frames of a video when it is aligned with another video; learned with the encoder.
 
     Scores are given by a linear classifier of frames that depends on the other video: its D + 1 numbers are the mean,
     over the other video's frames, of the outputs of a network D-256-1024-512-256-(D + 1) with ReLU between the layers.

@@ -13,7 +13,7 @@ from rgwot.keysteps.settings import Clustering
 from rgwot.runtime.errors import RgwotError
 
 ROUNDS = 20
-"""Rounds of EM, at most."""
+"""Largest number of rounds of EM."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +26,8 @@ class HmmFacts(Facts):
 def decode_hmm(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
     """Label samples by the most likely states of a hidden Markov model: the decoder ``hmm``.
 
-    States have one covariance, which on recordings is better than diagonal ones, and their means start at k-means
-    centres.
+    All states have the same covariance, which on recordings is better than diagonal covariances; their means start at
+    k-means centres.
     """
     try:
         from hmmlearn.hmm import GaussianHMM

@@ -45,10 +45,10 @@ class Hvq(Clustering):
 
 
 DEAD = (3.0, 1.0)
-"""Moving count of frames per step below which a code of the first and of the second level is dead; published."""
+"""A code of the first or second level is dead if its moving number of frames per step is below this; published."""
 
 FINE = 2
-"""Codes of the first level per code of the second; published."""
+"""Number of codes of the first level per code of the second level; published."""
 
 
 def videos_of(frames: Frames) -> list[Tensor]:
@@ -98,7 +98,7 @@ class Codebook:
         self.replaced = 0
 
     def assign(self, z: Tensor) -> Tensor:
-        """Return the code of largest cosine with each vector (N, D) of length 1, (N,); the first of equals."""
+        """Return the code with the largest cosine to each vector (N, D) of length 1, (N,); the first code in a tie."""
         return (z.detach() @ F.normalize(self.codes, dim=1).T).argmax(1)
 
     def quantise(self, z: Tensor, labels: Tensor) -> Tensor:
@@ -131,7 +131,7 @@ class Codebook:
 
 @dataclass(frozen=True)
 class Quantiser:
-    """What was learned: an encoder and two levels of codes, the second of which are the key steps."""
+    """A learned encoder and two levels of codes; the codes of the second level are the key steps."""
 
     encoder: nn.Module
     fine: Codebook
@@ -165,10 +165,10 @@ def learn(frames: Frames, K: int, block: Hvq, generator: np.random.Generator) ->
     videos = videos_of(frames)
     shape, width = (block.hidden, block.layers, block.stages), frames.x.shape[1]
     seeds = generator.integers(2**63), generator.integers(2**63)
-    encoder = seeded(int(seeds[0]), lambda: Convolutions(width, *shape))
-    decoder = seeded(
-        int(seeds[1]), lambda: nn.Sequential(Convolutions(block.hidden, *shape), nn.Linear(block.hidden, width))
-    )
+    with seeded(int(seeds[0])):
+        encoder = Convolutions(width, *shape)
+    with seeded(int(seeds[1])):
+        decoder = nn.Sequential(Convolutions(block.hidden, *shape), nn.Linear(block.hidden, width))
     with torch.no_grad():
         z = torch.cat([directions_of(encoder(video), "hvq") for video in videos])
     fine = _started(z, FINE * K, len(videos), block.ema, DEAD[0], generator)
@@ -209,7 +209,7 @@ class HvqFacts(Facts):
 
 
 def decode_hvq(frames: Frames, K: int, generator: np.random.Generator, settings: Hvq) -> Decoded:
-    """Learn codes at two levels and label every frame by that of the second: the decoder ``hvq``."""
+    """Learn codes at two levels and label every frame by its code of the second level: the decoder ``hvq``."""
     with one_thread():
         learned, losses = learn(frames, K, settings, generator)
     facts = HvqFacts(
@@ -227,10 +227,10 @@ def decode_hvq(frames: Frames, K: int, generator: np.random.Generator, settings:
 def restore_hvq(learned: Learned, K: int, block: Hvq) -> Predict:
     """Label other videos by the same codes."""
     width = learned["first.0.weight"].shape[1]
-    made = seeded(0, lambda: Convolutions(width, block.hidden, block.layers, block.stages))
-    encoder = with_weights(made, learned)
+    with seeded(0):
+        encoder = with_weights(Convolutions(width, block.hidden, block.layers, block.stages), learned)
     levels = (torch.from_numpy(learned[level]) for level in ("fine", "coarse"))
-    # These codes learn no more, so their counts do not matter.
+    # These codes do not learn any more, so their counts do not matter.
     quantiser = Quantiser(encoder, *(Codebook(codes, torch.ones(len(codes)), 1.0, 0.0) for codes in levels))
     return lambda others: Decoded(quantiser.label(others))
 
@@ -239,7 +239,7 @@ def _started(z: Tensor, n: int, videos: int, decay: float, dead: float, generato
     """Return at most n codes by k-means of vectors (N, D); a step sees one video, on average N / ``videos`` vectors."""
     codes = first_centres(z, n, generator)
     counts = torch.bincount((z @ codes.T).argmax(1), minlength=len(codes)).to(z) / videos
-    # With fewer frames than codes need, all but a few would be dead at every step.
+    # If there were too few frames for n codes, most codes would be dead at every step.
     dead = min(dead, len(z) / videos / (2 * len(codes)))
     return Codebook(codes, counts.clamp_min(dead), decay, dead)
 

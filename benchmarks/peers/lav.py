@@ -64,10 +64,10 @@ def soft_dtw(cost: Tensor, gamma: float) -> Tensor:
         R_{ij} = D_{ij} - \gamma \log \left(e^{-R_{i-1,j-1}/\gamma} + e^{-R_{i-1,j}/\gamma}
                  + e^{-R_{i,j-1}/\gamma}\right), \qquad \text{value } R_{NM}
 
-    with R_00 = 0 and R infinite elsewhere outside the matrix (Cuturi and Blondel 2017, algorithm 1). The gradient is
+    with R_00 = 0 and other R outside the matrix infinite (Cuturi and Blondel 2017, algorithm 1). The gradient is
     the expected path: E_NM = 1 and E_ij is the sum over the three successors of
-    E exp((R_successor - D_successor - R_ij) / gamma) (algorithm 2); those exponents are never positive. Both passes
-    take all pairs and all cells of an anti-diagonal at once, O(NM) work in N + M - 1 steps, in float64.
+    E exp((R_successor - D_successor - R_ij) / gamma) (algorithm 2); these exponents are never positive. Both passes
+    compute all pairs and all cells of an anti-diagonal at once: O(NM) work in N + M - 1 steps, in float64.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def soft_dtw(cost: Tensor, gamma: float) -> Tensor:
 
 
 class _SoftDTW(torch.autograd.Function):
-    """The recursion on a skewed matrix: cell (i, j) of the cost is in row i + j and column i."""
+    """The recursion of `soft_dtw` on a skewed matrix, with cell (i, j) of the cost in row i + j and column i."""
 
     @staticmethod
     def forward(ctx: Any, cost: Tensor, gamma: float) -> Tensor:

@@ -11,8 +11,8 @@ The public sources of REMAP describe its problem in words; every formula and def
 
 over all T >= 0, with :math:`\mathrm{KL}(a \| b) = \sum a \log(a/b) - a + b`. :math:`C^x_{ik} = e^{-|i-k| / (b N)}` is a
 Laplace kernel of the positions, L_x the Laplacian of the chain of frames, so that the last term is the summed
-squared change of the plan from frame to frame. The entropy is taken relative to p q^T: with unconstrained marginals a
-bare -H(T) would let the number of frames decide how much mass moves. Frames without a partner lose their mass, to the
+squared change of the plan from frame to frame. The entropy is relative to p q^T: if it were only -H(T), unconstrained
+marginals would let the number of frames decide how much mass moves. Frames without a partner lose their mass, to the
 virtual frame or altogether.
 """
 
@@ -50,11 +50,11 @@ class Partial(PairPlan):
     lambda_c: NonNegative = Field(1.0, description="weight of the contrast between the videos")
 
 
-# Sinkhorn passes per step: the steps are linearisations, so that few are enough.
+# Number of Sinkhorn passes per step; a few are enough, because a step is only a linearisation.
 _PASSES = 5
 # Weight of the divergence from the last plan, in units of epsilon, at the first step.
 _FIRST_WEIGHT = 1.0
-# Rounding of F, relative: a change below it counts as none.
+# Relative rounding error of F; smaller changes count as none.
 _ROUNDING = 1e-14
 
 
@@ -69,7 +69,7 @@ class PartialResult(NamedTuple):
         F(T).
     iterations : Tensor, int64, shape (B,)
     stationarity : Tensor, float64, shape (B,)
-        sum_ij T_ij |grad F_ij| / epsilon; zero at a stationary point, all of which are interior.
+        sum_ij T_ij |grad F_ij| / epsilon; zero at a stationary point (all are interior).
     converged : Tensor, bool, shape (B,)
         Whether the stationarity reached the tolerance.
     """
@@ -87,11 +87,11 @@ def laplace_kernel(n: int, b: float, *, virtual: bool = False, device: torch.dev
     Parameters
     ----------
     n : int
-        Real frames.
+        Number of real frames.
     b : float
         Scale as a share of the video, > 0.
     virtual : bool
-        Put a virtual frame first, which is related to itself alone: it has no place in time.
+        Whether to put a virtual frame first, which is related only to itself, because it has no place in time.
     """
     index = torch.arange(n, dtype=torch.float64, device=device)
     kernel = torch.exp(-(index[:, None] - index).abs() / (b * n))
@@ -143,7 +143,7 @@ def solve_partial(cost: Tensor, settings: Partial) -> PartialResult:
 
 
 class _PartialState(NamedTuple):
-    """The logarithm of a plan, F, the gradient G without the divergences, log ratios of columns, and stationarity."""
+    """A plan's logarithm, F, the gradient G without the divergences, log ratios of columns, and stationarity."""
 
     log_plan: Tensor
     objective: Tensor
@@ -200,13 +200,13 @@ class _PartialProblem:
         soft = self.tau_m / (self.tau_m + entropy)
         log_product = self.epsilon * (self.log_p + self.log_q)
         log_kernel = (log_product + s * state.log_plan - state.linear) / entropy
-        # At a stationary point these are the potentials whatever s is.
+        # At a stationary point, these are the potentials for any s.
         g = -self.tau_m / entropy * state.log_columns
         for _ in range(_PASSES):
             f = soft * (self.log_p - torch.logsumexp(log_kernel + g, 2, keepdim=True))
             g = soft * (self.log_q - torch.logsumexp(log_kernel + f, 1, keepdim=True))
         log_plan = log_kernel + f + g
-        # The passes are slow to find the total mass where tau_m is large: the best factor has a closed form.
+        # If tau_m is large, the passes are slow to find the total mass; the best factor has a closed form.
         log_columns = torch.logsumexp(log_plan, 1, keepdim=True) - self.log_q
         log_rows = torch.logsumexp(log_plan, 2, keepdim=True) - self.log_p
         plan = log_plan.exp()
@@ -225,7 +225,7 @@ def _descend(problem: _PartialProblem, max_iterations: int, limit: float) -> Par
             break
         trial = problem.step(state, weight)
         change, slack = trial.objective - state.objective, _ROUNDING * (1 + state.objective.abs())
-        # Where F no longer resolves a step, the gradient still does.
+        # If a step changes F by less than rounding, the gradient still shows whether it was good.
         falls = (change < -slack) | ((change <= slack) & (trial.stationarity < state.stationarity))
         state = where_state(falls & running, trial, state)
         weight = torch.where(falls, weight / 2, 4 * weight)
@@ -243,8 +243,8 @@ def align_frames_partially(
 ) -> Tensor:
     """Match the frames of pairs of videos by fused partial transport, our reconstruction of REMAP (peers 1).
 
-    As :func:`rgwot.transport.align_frames`, with the problem of :func:`solve_partial` in place of the balanced one;
-    returns the weights, (B, N, M).
+    Like :func:`rgwot.transport.align_frames`, but with the problem of :func:`solve_partial` instead of the balanced
+    one. Returns the weights, (B, N, M).
     """
     with torch.no_grad(), torch.autocast(device_type=x.device.type, enabled=False):
         cost = alignment_cost(x, y, settings.rho, settings.zeta, settings.virtual, x_positions, y_positions)

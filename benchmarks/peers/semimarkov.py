@@ -18,13 +18,13 @@ from rgwot.keysteps.settings import Clustering
 from rgwot.timing import runs
 
 ROUNDS = 20
-"""Rounds of segmentation and estimation at most."""
+"""Largest number of rounds of segmentation and estimation."""
 
 PSEUDOCOUNT = 1.0
 """Added to the count of every transition and of every first key step, so that none is impossible."""
 
 FLOOR = 1e-9
-"""Least variance per dimension; that of embeddings which equal their centres is 0."""
+"""Least variance per dimension; otherwise it would be 0 for embeddings that equal their centres."""
 
 Array = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class SemiMarkov:
     durations
         (K,) mean duration in samples, >= 1; a duration less one is Poisson distributed.
     first
-        (K,) probability of each key step to be a video's first.
+        (K,) probability that each key step is the first of a video.
     transitions
         (K, K), row k: the probabilities of what follows k; 0 on the diagonal.
     """
@@ -78,7 +78,7 @@ def best_segmentation(emissions: Array, durations: Array, first: Array, transiti
     durations
         (L, K) log p_k(d), d = 1..L, L >= 1; with a single key step, L >= T.
     first, transitions
-        (K,) and (K, K) log probabilities; the diagonal of the second is -inf, no key step follows itself.
+        (K,) and (K, K) log probabilities; the diagonal of the second is -inf, because no key step follows itself.
 
     Returns
     -------
@@ -160,9 +160,9 @@ class SemimarkovFacts(Facts):
 def decode_semimarkov(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
     """Fit a hidden semi-Markov model and label every video by its most likely segmentation: the decoder ``semimarkov``.
 
-    From the k-means clusters of the directions x / |x|, segmentation of all videos and estimation of the model take
-    turns (Viterbi training) until the labels no longer change. Any key step may follow any other, as often as it likes:
-    what the model knows of order is how often one step was followed by another.
+    Starting from the k-means clusters of x / |x|, segmentation of all videos and estimation of the model take
+    turns (Viterbi training) until the labels no longer change. Any key step may follow any other, any number of times:
+    the model only contains how often one step was followed by another.
     """
     x = directions(frames.x)
     start = kmeans(x, K, generator)

@@ -15,16 +15,16 @@ from rgwot.keysteps.settings import Clustering
 from rgwot.runtime.errors import RgwotError
 
 COMPONENTS = 10
-"""Principal components that are clustered, at most: a window of many channels has more entries than can be learned."""
+"""Largest number of principal components; with more, a window would have too many entries to learn from."""
 
 WINDOW = 3
-"""Samples of a window."""
+"""Number of samples in a window."""
 
 SWITCHING = 10.0
-"""Cost of a change of labels. With 100 one or two clusters take nearly all samples of tasks that repeat."""
+"""Cost of a change of labels. With 100, one or two clusters would get nearly all samples if steps repeat."""
 
 ROUNDS = 30
-"""Rounds, at most."""
+"""Largest number of rounds."""
 
 
 def decode_ticc(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
@@ -41,7 +41,7 @@ def decode_ticc(frames: Frames, K: int, generator: np.random.Generator, settings
 
     x = PCA(min(COMPONENTS, frames.x.shape[1]), random_state=0).fit_transform(frames.x.astype(np.float64))
     x /= max(x.std(axis=0).max(), 1e-9)
-    # The library draws from the global generators alone.
+    # The library draws only from the global generators.
     random.seed(seed := int(generator.integers(2**31 - 1)))
     np.random.seed(seed)  # noqa: NPY002
     with contextlib.redirect_stdout(io.StringIO()):

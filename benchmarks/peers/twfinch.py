@@ -21,7 +21,7 @@ BLOCK = 1024
 
 
 def nearest(x: NDArray[np.float64], times: NDArray[np.float64], rows: NDArray[np.int64]) -> tuple[Any, Any]:
-    """Return the nearest other sample of each row and its distance (1 - x_i . x_j) |t_i - t_j|; the first of equals.
+    """Return the nearest other sample of each row and its distance (1 - x_i . x_j) |t_i - t_j|; the first one in a tie.
 
     Samples x (n, D) have length 1 and times (n,), n >= 2; ``rows`` (R,) are indices into both, the answers (R,) each.
     """
@@ -38,10 +38,10 @@ def nearest(x: NDArray[np.float64], times: NDArray[np.float64], rows: NDArray[np
 def twfinch(x: NDArray[Any], K: int) -> NDArray[np.int64]:
     """Segment one video into K clusters by time-weighted first neighbours.
 
-    Two samples belong together when one is the nearest neighbour of the other, or when both have the same one, by the
-    distance (1 - cos(x_i, x_j)) |t_i - t_j| / T. The connected components become samples of the next round, at the mean
-    of their members' features and times, until another round would leave fewer than K; then the closest two are merged
-    until there are K. If the first round leaves fewer, so does the answer.
+    Two samples belong together if one is the nearest neighbour of the other, or if both have the same nearest
+    neighbour, by the distance (1 - cos(x_i, x_j)) |t_i - t_j| / T. The connected components become samples of the next
+    round, at the mean of their members' features and times, until another round would leave fewer than K; then the
+    closest two are merged until there are K. If the first round leaves fewer than K, there are fewer clusters.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def twfinch(x: NDArray[Any], K: int) -> NDArray[np.int64]:
     while (n := int(labels.max()) + 1) > 1:
         means, times = directions(means_of(samples, labels)), means_of(relative, labels)
         kappa, _ = nearest(means, times, np.arange(n))
-        # Two with the same neighbour are both linked to it.
+        # Two samples with the same neighbour are both linked to this neighbour.
         links = coo_array((np.ones(n), (np.arange(n), kappa)), shape=(n, n))
         n_joined, joined = connected_components(links, directed=False)
         if n_joined < K and n < T:
@@ -98,7 +98,7 @@ def merged(
         sums, times, counts = (np.delete(total, gone, axis=0) for total in (sums, times, counts))
         labels[labels == gone] = kept
         labels[labels > gone] -= 1
-        # Only those whose neighbour was one of the two look for another, and all compare with the new cluster.
+        # Only clusters whose neighbour was merged need a new neighbour; all others are compared with the new cluster.
         stale = np.isin(near, (kept, gone))
         stale[kept] = True
         near, distance, stale = np.delete(near, gone), np.delete(distance, gone), np.delete(stale, gone)
@@ -124,9 +124,9 @@ class FinchFacts(Facts):
 def decode_twfinch(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
     """Segment every video by itself, then cluster the segments' means over all videos: the decoder ``twfinch``.
 
-    The method labels single videos, and labels of two videos have nothing to do with each other. For several, the means
-    of the segments of all videos are clustered by k-means into K, which is our addition: scores by protocols that
-    pool videos say nothing about the published method.
+    The method labels single videos, and the labels of two videos are unrelated. If there are several videos, the means
+    of their segments are clustered by k-means into K, which is our addition; therefore, scores by protocols that
+    pool videos do not judge the published method.
     """
     single = len(frames.lengths) == 1
     labels, means = _segments(frames, K)

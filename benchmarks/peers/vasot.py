@@ -52,8 +52,8 @@ def align(x: Tensor, y: Tensor, block: Asot, column: str) -> Tensor:
     """Return the alignment loss of the frames (N, D) and (M, D) drawn of two videos, a scalar.
 
     A plan by the 25 x 1 solver (methods 3.4) with the constants of the segmentation, a virtual row in front, and the
-    virtual column ``first`` or ``last``; the first row and the first column are dropped. With ``pad``, fewer frames
-    are followed by a copy of the last one, which takes the place of a virtual column that comes last.
+    virtual column ``first`` or ``last``; the first row and the first column are dropped. With ``pad``, if a video has
+    fewer than N frames, a copy of its last frame follows and replaces a virtual column that comes last.
     """
     counted, frames = [counted_frames(len(one), block) for one in (x, y)], y.detach()
     if column == "last" and len(y) < counted[1]:
@@ -79,7 +79,7 @@ def align(x: Tensor, y: Tensor, block: Asot, column: str) -> Tensor:
 def decode_vasot(frames: Frames, K: int, generator: np.random.Generator, settings: Vasot) -> Decoded:
     """Learn an embedding and centres from segmentation and alignment, and label as ASOT: the decoder ``vasot``.
 
-    A single video has nothing to be aligned with, and is segmented as by ``asot``.
+    A single video cannot be aligned with another one, and is segmented as by ``asot``.
     """
 
     def alignment(x: Tensor, y: Tensor) -> Tensor:
@@ -91,7 +91,7 @@ def decode_vasot(frames: Frames, K: int, generator: np.random.Generator, setting
 
 
 class VasotReleased(Vasot):
-    """VASOT with a slip of its code, which drops the wrong column, and with what the code does to videos."""
+    """VASOT with the preprocessing of its code, and with a mistake in it, which drops the wrong column."""
 
     NAME = "vasot-released"
     SETS = {**PUBLISHED, **RELEASED, "asot.start": "random", "vasot.column": "last"}

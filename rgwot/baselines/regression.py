@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rgwot.baselines.settings import Regression
-from rgwot.embedding.encoder import Network, seeded
+from rgwot.embedding.encoder import seeded
 from rgwot.embedding.interface import Embedded, EmbedVideo, Fitted, Learned, VideoFeatures, spatial_means
 from rgwot.embedding.sampler import draw_videos
 from rgwot.runtime.errors import RgwotError
@@ -62,6 +63,9 @@ def weights_of(network: nn.Module) -> dict[str, NDArray[np.floating]]:
     return {name: value.numpy() for name, value in network.state_dict().items()}
 
 
+Network = TypeVar("Network", bound=nn.Module)
+
+
 def with_weights(network: Network, weights: Mapping[str, NDArray[np.floating]]) -> Network:
     """Load the weights of a network from arrays by name (others are ignored), and leave training mode."""
     network.load_state_dict({name: torch.from_numpy(np.asarray(weights[name])) for name in network.state_dict()})
@@ -80,7 +84,8 @@ def train_regressor(x: Tensor, times: Tensor, settings: Regression, seed: int) -
     RgwotError
         When the error is not finite.
     """
-    model = seeded(seed, lambda: TimeRegressor(x.shape[1], settings.E, seed))
+    with seeded(seed):
+        model = TimeRegressor(x.shape[1], settings.E, seed)
     optimiser = torch.optim.Adam(model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True)
     generator = torch.Generator().manual_seed(seed)
     with Progress(log, "regress relative time", settings.epochs, unit="epoch") as progress:
@@ -121,7 +126,8 @@ def fit_regression(stores: Sequence[VideoFeatures], seed: int, settings: Regress
 
 def restore_regression(learned: Learned, settings: Regression) -> EmbedVideo:
     """Return the function that embeds videos by the learned network."""
-    model = seeded(0, lambda: TimeRegressor(learned["first.weight"].shape[1], settings.E, seed=0))
+    with seeded(0):
+        model = TimeRegressor(learned["first.weight"].shape[1], settings.E, seed=0)
     return _embedded_by(with_weights(model, learned), settings)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rgwot.baselines.settings import Spectral
 from rgwot.diagnostics import Facts
-from rgwot.keysteps.fuzzy_cmeans import centred
+from rgwot.keysteps.collapse import centred
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict, directions
 from rgwot.keysteps.kmeans import decode_kmeans, kmeans, nearest_centre, restore_kmeans
 
@@ -77,7 +77,7 @@ def spectral_map(landmarks: NDArray[np.floating], K: int, seed: int) -> _Spectra
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpectralFacts(Facts):
+class _SpectralFacts(Facts):
     """The number of landmarks, and the eigenvalues of their affinity."""
 
     landmarks: int
@@ -102,7 +102,7 @@ def decode_spectral(frames: Frames, K: int, generator: np.random.Generator, sett
     labels[chosen] = clusters.labels
     others = np.setdiff1d(np.arange(len(x)), chosen)
     labels[others] = nearest_centre(embedding.coordinates_of(x[others]), clusters.centres)
-    facts = SpectralFacts(landmarks=len(chosen), eigenvalues=embedding.eigenvalues.tolist())
+    facts = _SpectralFacts(landmarks=len(chosen), eigenvalues=embedding.eigenvalues.tolist())
     learned = {**vars(embedding), "centres": clusters.centres}
     return Decoded(labels, facts={"spectral": facts}, learned=learned)
 

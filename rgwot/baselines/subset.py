@@ -48,7 +48,7 @@ def select(similarity: NDArray[np.floating], R: int) -> list[int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubsetFacts(Facts):
+class _SubsetFacts(Facts):
     """The numbers of centres and of those selected, and the mean distance of samples to the latter."""
 
     centres: int
@@ -79,7 +79,7 @@ def decode_subset(frames: Frames, K: int, generator: np.random.Generator, settin
     chosen = sorted(select(-cdist(centres, frames.x), K))
     representatives = centres[chosen]
     distances = cdist(frames.x, representatives)
-    facts = SubsetFacts(
+    facts = _SubsetFacts(
         centres=len(centres),
         representatives=len(chosen),
         mean_distance=float(distances.min(axis=1).mean()),

@@ -108,7 +108,7 @@ def ordered_path(log_likelihoods: NDArray[np.floating]) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ViterbiFacts(Facts):
+class _ViterbiFacts(Facts):
     """The number of clusters, and their ascending mean relative times (0 to 1)."""
 
     clusters: int
@@ -137,7 +137,7 @@ def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, setti
     limits = np.full(likelihoods.shape[1], -np.inf)
     if percentage is not None:
         limits = np.sort(likelihoods, axis=0)[int(Fraction(str(percentage)) * len(likelihoods) / 100)]
-    facts = ViterbiFacts(clusters=len(gaussians.times), mean_times=[float(time) for time in gaussians.times])
+    facts = _ViterbiFacts(clusters=len(gaussians.times), mean_times=[float(time) for time in gaussians.times])
     labels = _follow(likelihoods, frames.lengths, limits)
     learned = {**vars(gaussians), "limits": limits}
     return Decoded(labels, facts={"viterbi": facts}, learned=learned)

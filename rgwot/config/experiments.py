@@ -148,14 +148,14 @@ class Experiments:
 
     Precedence: defaults < ``config.yaml`` < ``datasets.<name>.settings`` < family < decoder < keys of the id. The
     settings that define a family take precedence over the configuration: with another beta in ``config.yaml``, ``vaot``
-    still has none, and a window in seconds for some dataset does not replace the 300 frames of ``rgwot-parity``. Only
-    an id can override them.
+    still has beta 0, and a window in seconds for some dataset does not replace the 300 frames of ``rgwot-parity``. Only
+    an id can override such settings.
     """
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        # The distinct changes that datasets make: two ids are one experiment if their settings agree after each of
-        # these changes.
+        # The distinct changes that datasets make to settings: two ids are one experiment if their settings agree after
+        # each of these changes.
         different = {json.dumps(entry.settings, sort_keys=True): entry.settings for entry in config.datasets.values()}
         self._changes: tuple[Blocks, ...] = tuple(different.values()) or ({},)
         self.method = cache(self._method)
@@ -172,7 +172,7 @@ class Experiments:
         plain = self._models(kind, family.name, family.sets)
         _refuse_unknown(text, meant[0], keys)
         _refuse_unused_split(text, keys, plain)
-        # If another family has these settings, the id has its name: rgwot@beta=0 is vaot.
+        # If another family has these settings, the id gets that family's name: rgwot@beta=0 is vaot.
         spellings = [(family.name, _needed(keys, meant, plain))]
         for other in FAMILIES.values():
             if other.embedding is kind and _of_decoders(other) == _of_decoders(family):
@@ -203,7 +203,7 @@ class Experiments:
         return _spelt(kind.NAME, meant[0], _needed(keys, meant, plain))
 
     def _models(self, kind: type[Settings], where: str, *dotted: Mapping[str, object]) -> list[Settings]:
-        """Return the model with further keys, for each of the different changes that datasets make."""
+        """Return the model with further keys, once for each distinct change of settings by a dataset."""
         return [self._model(kind, where, change, *dotted) for change in self._changes]
 
     def _model(self, kind: type[Settings], where: str, change: Blocks, *dotted: Mapping[str, object]) -> Settings:
@@ -226,11 +226,11 @@ class Experiments:
         return self._model(kind, f"{method}/{text}", change, family.sets, kind.SETS, _keys(text, kind))
 
     def _common(self, kind: type[Settings], dataset: str) -> Settings:
-        """Return settings of a dataset that no method and no decoder changes."""
+        """Return settings of a dataset that apply to all methods and decoders."""
         return self._model(kind, "settings", self._change(dataset))
 
     def values(self, method: str, dataset: str) -> dict[str, Any]:
-        """Return the value that a method has for every dotted key, of other methods and of decoders, too."""
+        """Return the value of every dotted key for a method, including keys of other methods and of decoders."""
         text = self.method(method)
         family = family_of(text)
         return {**defaults(), **self.written(dataset), **family.sets, **_keys(text, family.embedding)}
@@ -262,7 +262,7 @@ def _keys(text: str, kind: type[Model]) -> dict[str, object]:
 
 
 def _refuse_unknown(text: str, model: Model, keys: Mapping[str, object]) -> None:
-    """Raise RgwotError if an id has a key that the model does not have: a training would run twice."""
+    """Raise RgwotError if an id has a key that the model does not have; the same training would otherwise run twice."""
     known = [key for key in flatten(model.by_block()) if key not in EXECUTION]
     for key in keys:
         if key not in known:
@@ -286,7 +286,7 @@ def _spelt(name: str, model: Model, keys: Mapping[str, object]) -> str:
 
 
 def _refuse_unused_split(text: str, keys: Mapping[str, object], plain: Sequence[Embedding]) -> None:
-    """Raise RgwotError if an id has keys of the split, but nothing is split: an experiment would have two paths."""
+    """Raise RgwotError if an id has keys of the split, but no split; the same experiment would have two paths."""
     if any(keys.get(SPLIT, embedding.data.split) != "all" for embedding in plain):
         return
     for name in SplitSettings.model_fields:
@@ -324,7 +324,7 @@ def resolved(
     settings: Mapping[str, Mapping[str, object]] | None,
     seed: int,
 ) -> Experiment:
-    """Return an experiment on arrays, like the workflow; a method or decoder is an id or a model."""
+    """Return an experiment on arrays, resolved as in the workflow; a method or decoder is an id or a model."""
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
         raise RgwotError(f"seed: found {seed!r}, expected a whole number, 0 or more")
     if settings is not None and not isinstance(settings, Mapping):

@@ -57,7 +57,7 @@ class Extension:
     methods: Iterable[Family] = ()
 
 
-# The names that the library itself defines; for every other name, the extension that defines it.
+# The names that the library itself defines, and for every other name the extension that defines it.
 _LIBRARY: Mapping[str, frozenset[str]] = {
     "losses": frozenset(LOSSES),
     "methods": frozenset(FAMILIES),
@@ -81,8 +81,8 @@ def extend(extension: Extension, source: str = "extension") -> None:
     Raises
     ------
     RgwotError
-        For anything but an `Extension` and its models, a name that the library or another extension has, or that is not
-        allowed in an id, a setting without a default, and for a new key in a block of the library.
+        If this is not an `Extension` with models, a name is taken by the library or another extension or not allowed in
+        an id, a setting has no default, or a block of the library gets a new key.
     """
     if not isinstance(extension, Extension):
         raise RgwotError(f"{source}: found {type(extension).__name__}, expected a rgwot.config.extensions.Extension")
@@ -103,7 +103,7 @@ def extend(extension: Extension, source: str = "extension") -> None:
             if not NAME_PATTERN.fullmatch(str(name)):
                 raise RgwotError(f"{where}: expected a name of a-z 0-9 _ - that begins with a letter; rename it")
             owner = "the library" if name in _LIBRARY[place] else _BROUGHT.get((place, name), source)
-            # Two files may bring the same object.
+            # Two files may define the same object.
             if owner != source and registry.get(name) is not entries[name]:
                 raise RgwotError(f"{where}: the name is used by {owner} already; rename it")
     # All entries are checked before any is added, so that a refused extension adds nothing.
@@ -113,7 +113,7 @@ def extend(extension: Extension, source: str = "extension") -> None:
 
 
 def _check(model: Any, kind: type[Model], source: str) -> None:
-    """Raise RgwotError for anything but a class of this kind, and for a new key in a block of the library."""
+    """Raise RgwotError if a model is not a class of this kind, or gives a block of the library a new key."""
     if not (isinstance(model, type) and issubclass(model, kind)):
         raise RgwotError(
             f"{source}: found {model!r}, expected a class that extends {kind.__module__}.{kind.__name__}; see "
@@ -135,7 +135,7 @@ def load_extensions(paths: Iterable[str | Path]) -> None:
     Raises
     ------
     RgwotError
-        For a file that is missing, cannot be imported or defines no ``EXTENSION``, and as `extend`.
+        If a file is missing, cannot be imported or defines no ``EXTENSION``; also in the cases of `extend`.
     """
     for path in (Path(path).expanduser().resolve() for path in paths):
         if path in _FILES:

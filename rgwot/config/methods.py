@@ -32,7 +32,7 @@ NAME_PATTERN = re.compile(r"[a-z][a-z0-9_-]*")
 
 @dataclass(frozen=True)
 class Family:
-    """A named method: an embedding, and the dotted keys that it sets whatever ``config.yaml`` says."""
+    """A named method: an embedding, and the dotted keys that it sets in place of the values in ``config.yaml``."""
 
     name: str
     description: str
@@ -177,6 +177,6 @@ DECODERS: dict[str, type[Decoder]] = {
 
 
 def method_pattern(belongs: Callable[[Family], bool]) -> str:
-    """Return a regular expression of the ids of all methods that belong to it."""
+    """Return a regular expression that matches the ids of the methods for which ``belongs`` is true."""
     names = sorted(name for name, family in FAMILIES.items() if belongs(family))
     return f"(?:{'|'.join(names)})(?:@[^/]+)?"

@@ -1,7 +1,8 @@
 """The blocks of ``config.yaml``: the keys of all settings and models, how they are checked, and how they are merged.
 
-The default of every key is the family ``rgwot``: the paper, and our reading where the paper is silent or cannot be
-meant (methods 7). The keys of experiment ids and the option tables of the documentation follow from the same classes.
+The default of every key is its value in the family ``rgwot``: that of the paper or, where the paper gives none or one
+that cannot be intended, our choice (methods 7). The keys of experiment ids and the option tables of the documentation
+follow from the same classes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ EXECUTION: tuple[str, ...] = (
 
 
 def owners() -> dict[str, dict[str, type[Block]]]:
-    """Return, for every block and key, the class that has it; those of extensions come last."""
+    """Return, for every block and key, the class that has it; classes of extensions come last."""
     embeddings = [family.embedding for family in FAMILIES.values()]
     kinds: list[type[Block]] = [FeatureSettings, EvaluationSettings, *embeddings, *LOSSES.values(), *DECODERS.values()]
     found: dict[str, dict[str, type[Block]]] = {"loss": {"alignment": TrainedEncoder}}
@@ -46,7 +47,7 @@ def _with_parts(kind: type[Block]) -> Iterator[type[Block]]:
 def checked(content: Mapping[Any, Any]) -> dict[str, dict[str, object]]:
     """Return blocks with their values as numbers and texts of the right types, without defaults.
 
-    Raises RgwotError, a line with the key, for an unknown key or a wrong value.
+    Raises RgwotError, in one line that names the key, if a key is unknown or has a wrong value.
     """
     known = owners()
     for block, keys in content.items():

@@ -49,10 +49,10 @@ def _has(*marks: str) -> Callable[[str], bool]:
 class _Reader:
     """A reader of one annotation format."""
 
-    read: Callable[[Path, Options], Iterable[SegmentRow]]  #: whatever it raises on a damaged file becomes a `DataFault`
+    read: Callable[[Path, Options], Iterable[SegmentRow]]  #: its errors for damaged files become `DataFault`
     suffixes: tuple[str, ...]  #: suffixes of the format's files, in lower case
     description: str
-    fits: Callable[[str], bool] = _has()  #: whether a file with these suffixes has this format, by its beginning
+    fits: Callable[[str], bool] = _has()  #: whether the beginning of a file with these suffixes is in this format
     many: tuple[str, ...] = ()  #: texts, one of which is near the beginning of any file that may annotate many videos
     counts: bool = False  #: whether the format counts frames, so that `Options.labels_fps` is needed
 
@@ -69,7 +69,7 @@ ANNOTATION_READERS: Mapping[str, _Reader] = {
         boris.is_boris,
         many=("{", boris.MANY),
     ),
-    "mstcn": _Reader(read_mstcn, (".txt",), "a label per line and frame, as MS-TCN has it", counts=True),
+    "mstcn": _Reader(read_mstcn, (".txt",), "a label per frame, one per line, as in MS-TCN", counts=True),
     "table": _Reader(
         annotation_tables.read_table_rows,
         (".csv", ".tsv"),
@@ -80,7 +80,7 @@ ANNOTATION_READERS: Mapping[str, _Reader] = {
     "three_columns": _Reader(
         annotation_tables.read_without_header,
         (".csv",),
-        "start,end,<number> <name> without a header, as EgoProceL has it",
+        "start,end,<number> <name> without a header, as in EgoProceL",
     ),
 }
 
@@ -120,14 +120,14 @@ def format_of(path: Path) -> str:
 
 
 def suffixes(options: Options) -> tuple[str, ...]:
-    """Return the suffixes of annotations for which these options suffice, whatever their format."""
+    """Return the suffixes of all formats that can be read with these options."""
     every = dict.fromkeys(suffix for reader in ANNOTATION_READERS.values() for suffix in reader.suffixes)
     counting = {suffix for reader in ANNOTATION_READERS.values() if reader.counts for suffix in reader.suffixes}
     return tuple(suffix for suffix in every if options.labels_fps is not None or suffix not in counting)
 
 
 def annotates_many(path: Path) -> bool:
-    """Return whether a file may annotate many videos, by its content; False if it cannot be read."""
+    """Return whether the content of a file may annotate many videos; False if it cannot be read."""
     try:
         marks = ANNOTATION_READERS[format_of(path)].many
         return bool(marks) and (path.suffix.lower() == ".gz" or any(mark in _head(path) for mark in marks))
@@ -153,8 +153,8 @@ def read_annotation_file(
     fps
         Frames per second of an MS-TCN file, which counts frames.
     marks
-        Whether to return marks, too, which have equal start and end, and background, whose label is ``background``;
-        and the column ``silence``, if the file has it.
+        Whether to return also marks (start and end are equal), background (labelled ``background``), and the column
+        ``silence`` if the file has it.
 
     Returns
     -------
@@ -201,8 +201,8 @@ def read_annotation(path: Path, names: Iterable[str], options: Options, clock: V
     if named and every and not rows:
         raise DataFault(
             "media", path, "",
-            f"has rows of {', '.join(map(repr, videos[:3]))}, and none of this video; expected rows of it; correct the "
-            "names, or rename the file if it is of these videos",
+            f"has rows of {', '.join(map(repr, videos[:3]))}, but none of this video; expected rows of this video; "
+            "correct the names, or rename the file if it is of these videos",
         )  # fmt: skip
     for row in rows:
         if not row.label and row.end_s > row.start_s and format_of(path) == "table":
@@ -220,7 +220,7 @@ def read_annotation(path: Path, names: Iterable[str], options: Options, clock: V
     silence = _silence(path, rows)
     labelled_s = None
     if clock is not None and ANNOTATION_READERS[format_of(path)].counts:
-        # Labels of frames count from the first frame.
+        # Labels of frames are timed from the first frame, not by the clock of a player.
         clock, labelled_s = replace(clock, start_s=0.0), rows[-1].end_s if rows else 0.0
         if abs(labelled_s - clock.duration_s) > TOLERATED_S:
             lines = round(labelled_s * label_rate(path, options))
@@ -304,7 +304,7 @@ def _rows(path: Path, options: Options) -> list[SegmentRow]:
         rows = [row._replace(label=plain_name(row.label)) for row in ANNOTATION_READERS[name].read(path, options)]
     except RgwotError:
         raise
-    except Exception as error:  # noqa: BLE001 (parsers of other people raise anything on a damaged file)
+    except Exception as error:  # noqa: BLE001 (third-party parsers may raise any error for a damaged file)
         raise DataFault(
             "file", path, "", f"cannot be read ({type(error).__name__}: {first_line(error)[:100]}); expected "
             f"{ANNOTATION_READERS[name].description}; export it again"
@@ -323,9 +323,9 @@ def _rows(path: Path, options: Options) -> list[SegmentRow]:
 
 
 def of_no_video(root: Path, entries: Iterable[VideoEntry], options: Options) -> Iterator[tuple[Path, str]]:
-    """Yield files of several videos (`_Reader.many`) with rows of videos outside the task, and a warning.
+    """Yield each file of several videos (`_Reader.many`) that has rows of videos outside the task, with a warning.
 
-    A file that cannot be read is passed over, because reading it for a video tells its fault.
+    A file that cannot be read is skipped, because its fault is reported when it is read for a video.
     """
     entries = list(entries)
     keys = {pairing_key(name) for entry in entries for name in (entry.name, entry.video)}
@@ -338,12 +338,12 @@ def of_no_video(root: Path, entries: Iterable[VideoEntry], options: Options) -> 
             continue
         others = [video for video in videos if pairing_key(video) not in keys]
         if others and (len(videos) > 1 or pairing_key(path.stem) not in keys):
-            line = f"{len(others)} of the {len(videos)} videos in it are none of this task, such as {others[0]!r}"
-            yield path, f"{line}; their rows are left out; correct the names if they should be"
+            line = f"{len(others)} of the {len(videos)} videos in it are not in this task, such as {others[0]!r}"
+            yield path, f"{line}; their rows are left out; correct their names if they belong to it"
 
 
 def _head(path: Path) -> str:
-    # Marks that tell formats apart are ASCII characters, so other characters may be replaced.
+    # The texts by which formats are recognised are ASCII, so other characters may be replaced.
     head = read_bytes(path)[:_HEAD]
     marked = head.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
     return head.decode("utf-16" if marked else "utf-8-sig", errors="replace")

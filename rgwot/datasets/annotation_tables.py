@@ -34,7 +34,7 @@ HEADINGS = (
     "start_s (or start), end_s (or end, stop) in seconds, or time_s for marks, and label (or name, step, key_step), "
     "with video if there are several"
 )
-#: Lines within which a header is looked for, because a table of BORIS before version 8 begins with other lines.
+#: A header is searched for in this many lines, because tables of BORIS before version 8 begin with other lines.
 HEADER_LINES = 40
 
 
@@ -116,7 +116,7 @@ def is_table(head: str) -> bool:
 
 
 def unread_header(head: str) -> str:
-    """Return the fault of a text that has a header, but no known columns in its first line; empty without a header."""
+    """Return the fault of a text that has a header, but no known columns in line 1; empty if it has no header."""
     lines = head.splitlines()
     at = next((at for at, line in enumerate(lines[:HEADER_LINES]) if is_table(line)), None)
     if at:
@@ -143,7 +143,7 @@ def read_table_rows(path: Path, options: Options) -> Iterator[SegmentRow]:
         if coder and (other := coders.setdefault(low.get("video", ""), coder)) != coder:
             raise DataFault(
                 "media", path, where,
-                f"is by {coder!r}, like others by {other!r}; expected one annotator per video; put the rows of each "
+                f"is by {coder!r}, but others are by {other!r}; expected one annotator per video; put the rows of each "
                 "into a file of their own",
             )  # fmt: skip
         start, end, label = (

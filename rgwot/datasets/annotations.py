@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 TOLERATED_S = 1.0
-"""A segment that ends more than this many seconds after the video counts as a wrong pair of video and annotation."""
+"""If a segment ends more than this many seconds after the video, the annotation is taken for another video's."""
 
 #: Names of background, in lower case, in GTEA, Breakfast, YouTube Instructions and `names/`.
 BACKGROUND_NAMES = frozenset({"background", "bg", "sil", "-1", "-"})
@@ -67,39 +67,40 @@ class Annotation:
     silence: str = ""  #: what time without a segment means (`rgwot.timing.SILENCES`), if the file says it
 
     def span(self, length_s: float, silence: str | None) -> tuple[float, float]:
-        """Return the end of the last segment (0 if the video is meant to be labelled in part) and a given length."""
+        """Return the end of the last segment (0 if the video is labelled only in part) and ``length_s``."""
         if self.unscored(silence) or self.labelled_s is not None:
             return 0.0, length_s
         return max([*self.segments["end_s"], *(end_s for _, end_s in self.background)]), length_s
 
     @property
     def empty(self) -> bool:
-        """Whether there is no segment or mark, background apart."""
+        """Whether there is no segment or mark other than background."""
         return len(self.segments) == 0 and not self.marks
 
     @property
     def telling(self) -> pd.DataFrame:
-        """The rows that label something: marks, and segments of some length."""
+        """The rows that label something: marks, and segments that do not have length 0."""
         lasts = self.segments["end_s"] > self.segments["start_s"]
         return self.segments[lasts | (self.marks > 0)]
 
     def unscored(self, silence: str | None) -> str:
         """Return why the video cannot be scored, or an empty text if it can.
 
-        ``silence`` is what time without a segment means in the dataset, unless the annotation says it.
+        ``silence`` is what time without a segment means in the dataset, unless the annotation itself says so.
         """
         if self.empty:
             return NO_ROWS
         if self.marks:
             alone = len(self.segments) + len(self.background) == self.marks
-            return "marks alone, which tell no borders" if alone else "marks beside segments, so labelled in part"
+            return "only marks, which give no borders" if alone else "marks beside segments, so labelled in part"
         return "silence: until, so labelled in part" if (self.silence or silence) == "until" else ""
 
 
 def steps_of(segments: pd.DataFrame) -> list[int | str]:
     """Return the step of every row of a table like `Annotation.segments`, possibly of many videos.
 
-    A step is its id or, without one, the id of rows with the same name or, without any, the name.
+    A step is its id; in a row without an id, it is the id of other rows with the same name or, if there is none, the
+    name.
     """
     pairs = list(zip(segments["step_id"].tolist(), segments["name"], strict=True))
     ids = {name: step for step, name in pairs if step}
@@ -227,8 +228,8 @@ def _clipped(segment: AnnotatedSegment, path: Path, clock: VideoInfo, notes: Com
         fault = f"segment {segment.start_s:g}-{segment.end_s:g} s of a video of {clock.duration_s:g} s"
         expected = "expected it to end within the video; wrong video, rate or unit?"
         raise DataFault("past_end", path, segment.where, f"{fault}; {expected}")
-    # Annotators round times, and containers round durations. A segment that ends less than a frame after the video is
-    # no sign of another video's annotation; clipping it changes no label, because no frame begins after the end.
+    # Annotators round times, and containers round durations. A segment that ends less than a frame after the video does
+    # not suggest another video's annotation; clipping it changes no label, because no frame begins after the end.
     if beyond * clock.fps >= 1:
         notes.add("past_end", segment.where, f"ends after the video ({clock.duration_s:g} s); clipped")
     return min(segment.end_s, clock.duration_s)

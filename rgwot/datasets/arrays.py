@@ -61,7 +61,7 @@ _INDEX = frozenset({
 # A cell that is a number with a decimal comma.
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}")
 _COMMAS = re.compile(r"(?<![^\s;])[+-]?\d+,\d+(?![^\s;])")
-# Lines in which decimal commas are looked for.
+# Number of lines in which decimal commas are searched for.
 _PROBED = 100
 # A single letter keeps its unit: T (C) is a temperature, not the time t.
 _UNIT = re.compile(r"(?<=\w\w)(\s*[(\[][^)\]]*[)\]]|[_ ](s|ms|us|ns|sec))$")
@@ -96,8 +96,8 @@ def feature_file(folder: Path, task: str, video: str) -> Path:
     """Return the file with the features of a video, such as ``folder/<task>/<stem>.npy`` or ``folder/<stem>.npy``.
 
     The file is named like the video (decoded from its id), or as DeepLabCut names it. A text table or MATLAB file is
-    used only if there is no other file: beside features, a table of that name is the annotation. Raises RgwotError if
-    there is none, or more than one.
+    used only if there is no other file: beside features, a table of that name is the annotation. Raises RgwotError
+    unless there is exactly one file.
     """
     name = stem_of(video)
     of_task = folder / stem_of(task)
@@ -163,7 +163,7 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
 
 
 def _whole_numbers(source: ArraySource) -> str:
-    """Return what to do with an array of whole numbers: pictures have bytes, and three channels or two large axes."""
+    """Return what to do with an array of whole numbers: frames if they are bytes with three or more axes, or counts."""
     if source.dtype == "uint8" and len(source.shape) > 2:
         return "frames are not features: make them the dataset's videos"
     return "if these are counts of a sensor, convert them: array.astype('float32')"
@@ -331,8 +331,8 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
 
     with path.open("rb") as file:
         begin = file.read(2**20)
-    # Only whole lines, so that no character is cut. This part is enough to tell the encoding, because the only words of
-    # the file are the names of columns, in its first line.
+    # Only whole lines, so that no character is cut. They are enough to find the encoding, because the only words of the
+    # file are the names of columns, in its first line.
     encoding = encoding_of(path, begin[: begin.rfind(b"\n") + 1] or begin)
     first = next(iter(begin.decode(encoding, errors="ignore").splitlines()), "")
     separator = next((sign for sign in ";\t," if sign in first), r"\s+")
@@ -357,7 +357,7 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
     if named:
         check_no_clock(path, (name for name in names if name != times))
     lines = begin.decode(encoding, errors="ignore").splitlines()[named:]
-    # In tables of Excel in many languages; a comma before three digits alone may separate thousands.
+    # In many languages, Excel writes decimal commas; if three digits follow each comma, they may separate thousands.
     commas = [] if separator == "," else _COMMAS.findall("\n".join(lines[:_PROBED]))
     if commas and separator != ";" and all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", text) for text in commas):
         raise ValueError(f"{commas[0]!r}, in which the comma may separate thousands; write decimal points")
@@ -381,7 +381,7 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
 
 
 def _odd_line(path: Path, encoding: str, separator: str, named: bool, decimal: str) -> str:
-    """Return the first line of a text table that has no numbers, or not as many as the line before; empty if none."""
+    """Describe the first line of a text table with a word, or with more or fewer cells than the line before, if any."""
     width = 0
     with path.open(encoding=encoding, newline=None, errors="replace") as file:
         for number, line in enumerate(file, start=1):
@@ -462,13 +462,13 @@ def _mat_errors(path: Path) -> Iterator[None]:
 
 
 def column_names(names: Iterable[Any]) -> str:
-    """Return the names of columns, one per line, or an empty text for mere numbers, which do not tell an order."""
+    """Return the names of columns, one per line, or an empty text for 0, 1, 2, ..., which shows no order."""
     listed = [str(name).strip() for name in names]
     return "" if listed == [str(number) for number in range(len(listed))] else "\n".join(listed)
 
 
 def check_no_clock(path: Path, names: Iterable[Any], remedy: str = "set `times` to its name if it has seconds") -> None:
-    """Raise RgwotError, with the remedy if it has times, for a column with times or row numbers."""
+    """Raise RgwotError if a column seems to hold times or row numbers; ``remedy`` says what to do if they are times."""
     odd = next((name for name in map(str, names) if _UNIT.sub("", name.strip().lower()) in _INDEX), None)
     if odd is not None:
         raise RgwotError(
@@ -478,16 +478,16 @@ def check_no_clock(path: Path, names: Iterable[Any], remedy: str = "set `times` 
 
 
 def check_columns(path: Path, columns: str, first: Path, expected: str) -> None:
-    """Raise RgwotError if known columns (`column_names`) or their order differ from the expected ones, of ``first``."""
+    """Raise RgwotError if columns (`column_names`) or their order are known and differ from those of ``first``."""
     if columns and expected and (fault := other_columns(columns, expected, str(first))):
         raise RgwotError(f"{path}: {fault}")
 
 
 def other_columns(columns: str, expected: str, first: str) -> str:
-    """Return the fault of columns (`column_names`) that differ from the expected ones, of ``first``, or an empty text.
+    """Return how columns (`column_names`) differ from the expected ones, those of ``first``, or an empty text.
 
-    Names that all begin with the name of a person, say, are compared without it; if the rest differs, too, their order
-    cannot be compared.
+    If no name is the same, names are compared without their common beginning, such as the name of a person; if they
+    still differ, the order cannot be compared, and the text is empty.
     """
     actual_names, expected_names = columns.split("\n"), expected.split("\n")
     if set(actual_names).isdisjoint(expected_names):
@@ -513,7 +513,7 @@ def other_columns(columns: str, expected: str, first: str) -> str:
 
 
 def _distinctive(names: list[str]) -> list[str]:
-    """Return names in lower case, without what all of them begin with, such as a person's name."""
+    """Return names in lower case, without their common beginning, such as a person's name."""
     begin = len(os.path.commonprefix(names))
     return [name[begin:].casefold() for name in names]
 
@@ -527,7 +527,7 @@ def _is_number(text: str) -> bool:
 
 
 def check_times(path: Path, times: NDArray[Any]) -> NDArray[np.float64]:
-    """Check the times of features; MATLAB stores them as a column or row."""
+    """Return the times of features as (T,) after checking them; MATLAB stores (T, 1) or (1, T)."""
     array = np.asarray(times)
     if array.dtype.kind in "mM":
         raise RgwotError(

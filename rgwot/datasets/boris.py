@@ -19,7 +19,7 @@ from rgwot.datasets.settings import Options
 from rgwot.datasets.text import LARGEST_TEXT, DataFault, decode_text, read_bytes, read_lines
 from rgwot.runtime.csv_files import text_of
 
-#: What an export adds to the name of a BORIS behaviour with point events, because a behaviour has one kind of events.
+#: Exports add this to the names of behaviours with point events: a behaviour in BORIS has only one kind of events.
 POINT = " (mark)"
 #: Beginning of the BORIS behaviours that say how a video deviates; these are not labels.
 DEVIATION = "deviation: "
@@ -28,7 +28,7 @@ START, STOP = "Start (s)", "Stop (s)"
 MANY = "Observation id"
 
 
-class StateEvent(NamedTuple):
+class _StateEvent(NamedTuple):
     """A state event: its place in the file, time, subject, behaviour and modifiers; START or STOP, if the file says."""
 
     where: str
@@ -80,7 +80,7 @@ def read_project(path: Path, options: Options) -> Iterator[SegmentRow]:
         for time, subject, code, modifiers, *_ in observation["events"]:
             if time == "NA":
                 raise DataFault("media", path, where, "is of pictures, which have no times; expected one of a video")
-            event = StateEvent(f"{where} at {time} s", float(time), subject, text_of(code), modifiers)
+            event = _StateEvent(f"{where} at {time} s", float(time), subject, text_of(code), modifiers)
             if not event.code.startswith(DEVIATION):
                 events += _ends(event) if code in points else [event]
         yield from _paired(path, video, events)
@@ -98,35 +98,35 @@ def read_aggregated(path: Path, options: Options) -> Iterator[SegmentRow]:
 
 def read_tabular(path: Path, options: Options) -> Iterator[SegmentRow]:
     """Read a table with a start or stop per row."""
-    events: dict[str, list[StateEvent]] = defaultdict(list)
+    events: dict[str, list[_StateEvent]] = defaultdict(list)
     for where, row, video in _of_videos(path):
         if row["Behavior"].startswith(DEVIATION):
             continue
         kind = row.get("Behavior type") or row["Status"]
         modifiers = "|".join(row[column] for column in row if column.startswith("Modifier"))
-        event = StateEvent(where, read_seconds(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)
+        event = _StateEvent(where, read_seconds(path, where, row["Time"]), row["Subject"], row["Behavior"], modifiers)
         kind = kind.upper()
         events[video] += _ends(event) if kind == "POINT" else [event._replace(kind=kind)]
     for video, events_here in events.items():
         yield from _paired(path, video, events_here)
 
 
-def _ends(point: StateEvent) -> list[StateEvent]:
+def _ends(point: _StateEvent) -> list[_StateEvent]:
     """Return a point event as the start and the end of its step, at the same time."""
     return [point._replace(code=point.code.removesuffix(POINT))] * 2
 
 
-def _paired(path: Path, video: str, events: Iterable[StateEvent]) -> Iterator[SegmentRow]:
+def _paired(path: Path, video: str, events: Iterable[_StateEvent]) -> Iterator[SegmentRow]:
     """Yield segments; events with the same subject, behaviour and modifiers start and stop a segment in turn."""
-    behaviours: dict[tuple[str, ...], list[StateEvent]] = defaultdict(list)
+    behaviours: dict[tuple[str, ...], list[_StateEvent]] = defaultdict(list)
     for event in sorted(events, key=lambda event: event.time_s):
         behaviours[event[2:5]].append(event)
     segments: list[SegmentRow] = []
     for waiting in behaviours.values():
-        start: StateEvent | None = None
+        start: _StateEvent | None = None
         while waiting:
             expected = "START" if start is None else "STOP"
-            # Of two events at one time, the one that fits comes first.
+            # Of several events at the same time, the first is the one that continues the alternation of START and STOP.
             now = [at for at, event in enumerate(waiting) if event.time_s == waiting[0].time_s]
             event = waiting.pop(next((at for at in now if waiting[at].kind in ("", expected)), 0))
             if event.kind not in ("", expected):
@@ -155,7 +155,7 @@ def _of_videos(path: Path) -> Iterator[tuple[str, dict[str, str], str]]:
     table, videos, observed = list(records(path, "Behavior")), dict[str, str](), dict[str, str]()
     if table and not any(column in table[0][1] for column in ("Time", START)):
         where = table[0][0]
-        raise DataFault("time", path, where, "is of pictures, which have no times; expected one of a video")
+        raise DataFault("time", path, where, "codes pictures, which have no times; expected codes of a video")
     for where, row in table:
         name, media = row.get("Observation id", path.stem), _media(row)
         if media and videos.setdefault(name, media) != media:

@@ -39,7 +39,7 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
     videos: dict[str, list[str]] = defaultdict(list)
     unassigned: list[str] = []
     for path in filmed:
-        # A folder named by digits is a task, possibly a related one; only for videos outside such folders, the task is
+        # A folder named by digits is a task, possibly a related one. For videos outside such folders, the task is
         # looked up in the annotations.
         folders = [part for part in parents(path) if part.isdecimal()]
         placed = folders[-1:] or [_annotated_pair(table)[0] for table in of_video[video_of(path)]]
@@ -94,7 +94,7 @@ def read_tasks(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _annotated_pair(path: str) -> tuple[str, str]:
-    """Return task and video of an annotation, separated by the first ``_``; ids of videos may have more.
+    """Return task and video of an annotation, separated by the first ``_``; the id of a video may contain more of them.
 
     >>> _annotated_pair("annotations/990001_-aB_cD3eF-g.csv")
     ('990001', '-aB_cD3eF-g')

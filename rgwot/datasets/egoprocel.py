@@ -71,7 +71,7 @@ def annotated_stem(path: str) -> str:
 def _placed(paths: list[str], rows: tuple[TaskFacts, ...], mixed: bool) -> dict[str, TaskAndCamera]:
     """Assign the dataset's files to tasks; in a ``mixed`` tree the dataset's files are in a folder further down.
 
-    Without such a folder, files that fit no dataset's names get no task: they may belong to this dataset.
+    If there is no such folder, a file whose name fits no dataset is kept without a task: it may belong to this dataset.
     """
     mine = folded(rows[0].folder)
     inside = [path for path in paths if not mixed or mine in map(folded, parents(path))]

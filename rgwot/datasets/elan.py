@@ -24,7 +24,7 @@ _UNITS = {"milliseconds": Fraction(1000), "PAL-frames": Fraction(25), "NTSC-fram
 
 
 def chosen_tier(path: Path, options: Options, tiers: Iterable[str]) -> str:
-    """Return the tier to read: by name, `TIER`, or the only one; raise DataFault if it is not clear."""
+    """Return the tier to read: by name, `TIER`, or the only one; raise DataFault if there is none."""
     names = list(tiers)
     tier = options.tier or (TIER if TIER in names else names[0] if len(names) == 1 else None)
     if tier not in names:
@@ -46,7 +46,7 @@ def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
     if linked := document.get_linked_files():
         medium = _film(path.stem, linked)
         video = media_stem(medium["MEDIA_URL"])
-        # If none is named like the file, which may have another name, it is not clear whose clock counts.
+        # If no medium is named like the ELAN file, which may have another name, any of them may give the clock.
         films = [medium] if video == path.stem else [medium, *(other for other in linked if not _sound(other))]
         for film in films:
             name = excerpt(media_stem(film["MEDIA_URL"]))
@@ -54,10 +54,10 @@ def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
     units = document.header.get("TIME_UNITS", "milliseconds")
     if units not in _UNITS:
         raise DataFault("time", path, "", f"TIME_UNITS {excerpt(units)}; expected one of {', '.join(_UNITS)}")
-    # By default only tiers with times of their own: those of the others are those of their parents.
+    # By default, choose among tiers with their own times; the other tiers have the times of their parents.
     timed = [name for name, (aligned, *_) in document.tiers.items() if aligned]
     tiers = [MARKS_TIER] if MARKS_TIER in timed and options.tier != MARKS_TIER else []
-    # A file may have marks alone.
+    # A file may have only marks.
     if timed != tiers or options.tier:
         known = document.tiers if options.tier else timed or document.tiers
         tiers.append(chosen_tier(path, options, [name for name in known if name not in tiers]))
@@ -67,8 +67,8 @@ def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
         if options.tier is None and children and spans and all(not value or value.isdecimal() for *_, value in spans):
             raise DataFault(
                 "tier", path, "",
-                f"tier {tier!r} has only numbers, and depending on it {', '.join(map(repr, children))}; set tier to "
-                "the one with the names of steps",
+                f"tier {tier!r} has only numbers; tiers below it: {', '.join(map(repr, children))}; set tier to "
+                "the tier with the names of steps",
             )  # fmt: skip
         for start, end, value in spans:
             if start is None or end is None:
@@ -78,7 +78,7 @@ def read_elan(path: Path, options: Options) -> Iterator[SegmentRow]:
 
 
 class _Attributes(dict[str, str]):
-    """The attributes of an ELAN file; pympi deletes one that files of other programs do not have."""
+    """The attributes of an ELAN file; pympi deletes an attribute that files of other programs lack."""
 
     def __delitem__(self, key: str) -> None:
         self.pop(key, None)

@@ -228,7 +228,7 @@ class FileFacts:
         Time of the first feature, if there are no times.
     footage
         Facts that stand in for those of a video if there is none. The length is the end of the features; with
-        ``window``, that in the table of rates or, without a table, the longest one that adds no further window.
+        ``window``, the length in the table of rates or, without a table, the greatest that adds no further window.
     columns
         Names of the channels of a table, one per line. With the axes CT, the columns are points in time instead.
     """
@@ -255,8 +255,8 @@ class FileFacts:
 def measure(path: Path, array: ArraySource, settings: ImportSettings) -> FileFacts:
     """Compare an open array with the settings.
 
-    Raises RgwotError if it has other axes, is empty, has another number of channels, not one time per feature, or times
-    of another rate.
+    Raises RgwotError if the array is empty, does not have one time per feature, or differs from the settings in its
+    axes, number of channels or rate.
     """
     axes = settings.axes
     if len(array.shape) != len(axes):
@@ -338,7 +338,7 @@ def measure_file(path: Path, settings: ImportSettings) -> FileFacts:
 
 
 def in_place_of_video(path: Path, measured: FileFacts) -> VideoInfo:
-    """Return facts in place of the video of a recording without one (`rgwot.embedding.arrays.check_beginning`)."""
+    """Return facts that stand in for those of a missing video (`rgwot.embedding.arrays.check_beginning`)."""
     if measured.times is not None:
         check_beginning(path, measured.times, measured.fps)
     return measured.footage
@@ -350,9 +350,9 @@ def doubted_times(measured: FileFacts, settings: ImportSettings) -> str:
 
 
 def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, window: int) -> FileFacts:
-    """Measure features of a fixed number of native frames each; the rest of a video has no feature."""
+    """Measure features of a fixed number of native frames each; frames after the last full window have no feature."""
     rows = sizes["T"] * settings.every
-    # The rest of a video, which fills no window, may be annotated, but its length is unknown: the longest is assumed.
+    # Frames after the last full window may be annotated, but their number is unknown; the largest one is assumed.
     longest = rows * window + window - 1
     rate, frames = native_frames(path, settings) or (Fraction(settings.native_fps or 0), longest)
     if abs(frames // window - rows) > settings.every:
@@ -367,7 +367,7 @@ def _of_windows(path: Path, sizes: Mapping[str, int], settings: ImportSettings, 
 
 
 def native_frames(path: Path, settings: ImportSettings) -> tuple[Fraction, int] | None:
-    """Return rate and number of a video's native frames from the table of rates; None without a table or windows.
+    """Return rate and number of a video's native frames from the table of rates; None without ``rates`` or ``window``.
 
     Raises RgwotError if the table lacks a column or the video, or has other values than numbers.
     """

@@ -42,7 +42,7 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
 def sorted_out(paths: list[str], others: Collection[str] = ()) -> tuple[list[str], list[str]]:
     """Return the features and the annotations among the files of a task, without times.
 
-    ``others`` are the suffixes of annotations, among which ``.csv`` can have features, too.
+    ``others`` are the suffixes of annotations; a ``.csv`` can have features instead.
     """
     # ``plain``: there are features in another format, so every ``.csv`` is an annotation.
     plain = any(PurePosixPath(path).suffix.lower() in LOOKED_AT - {".csv"} or tracked_name(path) for path in paths)

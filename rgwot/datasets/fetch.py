@@ -198,7 +198,7 @@ def _download(row: DownloadFile, target: Path) -> str:
 
 
 def _limit(size: str) -> int:
-    """Return the bytes that a download may have, by its size as published, such as ``about 30 GB``.
+    """Return the largest number of bytes that a download may have, given its published size, such as ``about 30 GB``.
 
     >>> _limit("13.92 GB"), _limit("unknown")
     (16704000000, 100000000000)

@@ -17,7 +17,7 @@ from rgwot.runtime.errors import RgwotError, nearest
 
 _FEATURES = frozenset(OPENERS) - {".csv"}
 _SHOWN = 3
-#: By layout of published videos: the name of the published features that need no videos, and of their table.
+#: For each layout of published videos, published features that need no videos: their name, and that of their table.
 _WITHOUT_VIDEOS = {"egoprocel": "egoprocel_fact", "crosstask": "crosstask_features"}
 
 
@@ -28,7 +28,7 @@ def layout_module(layout: str) -> Layout:
 
 
 def read_options(dataset: str, layout: str, options: Mapping[str, object]) -> Options:
-    """Return the options of a dataset's entry, of which the configuration has checked the values.
+    """Return the options of a dataset's entry, whose values the configuration has checked.
 
     Raises RgwotError if the layout has no such option.
     """

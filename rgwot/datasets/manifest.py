@@ -129,9 +129,10 @@ def _probed(
 def read_annotation(
     module: Layout, root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
-    """Read the annotation of a video by the module of its layout, and tell if it has no rows.
+    """Read the annotation of a video by the module of its layout, and report if it has no rows.
 
-    People annotate their own videos in players, so ``clock.start_s`` counts; published annotations are of frames.
+    Users annotate their videos in players, which show the first frame at ``clock.start_s``; published annotations have
+    the first frame at 0.
     """
     if clock is not None and module is not folder:
         clock = replace(clock, start_s=0.0)
@@ -142,7 +143,7 @@ def read_annotation(
 
 
 def not_read(paths: Sequence[str], what: str) -> str:
-    """Return a line on files of kinds that are not read, with the ways in."""
+    """Return a line on files of kinds that are not read, with how to import them."""
     ways = dict.fromkeys(way for path in paths if (way := way_in(path)))
     of_kinds = {PurePosixPath(path).suffix.lower(): path for path in reversed(paths)}
     named = sorted(dict.fromkeys([*of_kinds.values(), *paths]), key=lambda path: path not in of_kinds.values())[:_NAMED]
@@ -186,7 +187,7 @@ def annotations_now(
 def leftovers(files: TaskFiles, published: bool) -> Iterator[tuple[Severity, str, str]]:
     """Yield severity, rule and message for everything in a task that is left out or not scored.
 
-    A published dataset should be annotated throughout; in one's own, some annotated videos teach the others.
+    A published dataset should be annotated throughout; in a user's own, a few annotated videos can teach the others.
     """
     if files.left_out:
         kinds = "labelled videos, and tables beside a filtered one or beside a .csv"
@@ -203,7 +204,7 @@ def leftovers(files: TaskFiles, published: bool) -> Iterator[tuple[Severity, str
         kept = pairs < len(files.videos)
         own = kept and pairs > 0 and not published
         use = "trained on, not scored" if kept else "left out"
-        use = "taught by the annotated ones in `rgwot run first`, not scored" if own else use
+        use = "labelled like the annotated ones by `rgwot run first`, not scored" if own else use
         line = f"{len(lonely)} videos without annotation, {use}, such as {lonely[0]}"
         yield "note" if own else "warning", "pairing", line
     if unused:

@@ -29,7 +29,7 @@ def read_mstcn(path: Path, options: Options) -> Iterator[SegmentRow]:
     odd = next((at for at, label in enumerate(labels) if not label or set("\t,;") & set(label)), None)
     numbers = [label.partition(" ")[0] for label in labels]
     if odd is None and len(labels) > 2 and any(" " in label for label in labels) and all(map(str.isdecimal, numbers)):
-        # Numbers of frames make every line a label of its own.
+        # If lines begin with the number of the frame, each of them would be a different label.
         odd = 0 if all(int(after) - int(before) == 1 for before, after in pairwise(numbers)) else None
     if odd is not None:
         raise DataFault("columns", path, f"line {odd + 1}", f"{excerpt(labels[odd])}; expected one label per line")

@@ -65,7 +65,7 @@ _TEXTS = re.compile(r"(readme|license|licence|notice|changelog|makefile|thumbs|d
 
 
 def way_in(path: str) -> str | None:
-    """Return what to do with a file of a kind that is not read, or None if it is probably no part of a study.
+    """Return what to do with a file of a kind that is not read, or None if it is probably not part of a study.
 
     >>> way_in("tea/a.rm"), way_in("tea/cover.jpg"), way_in("tea/Readme"), way_in("tea/take 3")
     ('convert videos: ffmpeg -i IN OUT.mp4', None, None, 'give the file the suffix of its kind')
@@ -96,7 +96,7 @@ def tracked_name(path: str) -> re.Match[str] | None:
     """Match the name of a DeepLabCut file; return None for other files.
 
     The groups are ``video`` (the stem of its video), ``network``, ``filtered``, and ``derived`` for a video with drawn
-    points or a table of bone lengths, which is no table of points.
+    points or a table of bone lengths, which has no points.
 
     >>> tracked_name("tea/Trial1DLC_resnet50_teaJan1shuffle1_1000_filtered.csv")["video"]
     'Trial1'
@@ -149,7 +149,7 @@ def id_of(name: object) -> str:
 
 
 def name_of_recording(name: Any) -> Any:
-    """Return the name of a recording, of which an integer becomes its text.
+    """Return the name of a recording; an integer becomes its text.
 
     >>> name_of_recording(7), name_of_recording("a")
     ('7', 'a')
@@ -196,7 +196,7 @@ _DAY_S = 86_400.0
 def chapters_among(lengths: Mapping[str, float | None]) -> list[list[str]]:
     """Return groups of names that are chapters of one recording, from names and lengths in seconds.
 
-    They have GoPro's names, or their names tell a time at which the one before ends.
+    They have GoPro's names, or each name has the time at which the chapter before it ends.
 
     >>> chapters_among({"GX010007": None, "GX020007": None, "GX010008": None})
     [['GX010007', 'GX020007']]
@@ -232,7 +232,7 @@ def chapters_among(lengths: Mapping[str, float | None]) -> list[list[str]]:
 
 
 def _start_s(match: re.Match[str]) -> float | None:
-    """Return the time of `_START` in seconds, or None if its digits are no time."""
+    """Return the time of `_START` in seconds, or None if its digits are not a time."""
     if match["epoch"]:
         return float(f"{match['epoch']}.{match['ms'] or 0}")
     forms = {"date": "%Y%m%d%H%M%S", "day_first": "%d%m%Y%H%M%S", "short": "%y%m%d%H%M%S", "clock": "%H%M%S"}

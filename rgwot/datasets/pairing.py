@@ -137,7 +137,7 @@ def pair(
     """Pair the videos and annotations of a task that have the same stem, whatever their extension and folder.
 
     ``annotation_key`` and ``video_key`` return the stem of the video for the path of an annotation and of a video. A
-    ``shared`` file annotates the videos without an annotation file.
+    ``shared`` file annotates the videos that have no annotation file of their own.
     """
     common = next(iter(shared), None)
     badly_named = {path: reason for path in videos if (reason := _unusable(path))}
@@ -191,7 +191,7 @@ def own_tasks(
     for task, paths in by_folder.items():
         for table in [path for path in paths if path.removeprefix(f"{task}/").lower() == VIDEO_TABLE]:
             if not any(path != table and stem(path) == stem(table) for path in paths):
-                # Only if no other file has its name: otherwise the table is an annotation of that video, and stays.
+                # If another file has the same stem, it is a video, and the table stays, because it is its annotation.
                 paths = [path for path in paths if path != table]
         paths, left_out = points_chosen(paths)
         videos, annotations = sorted_out(paths)

@@ -26,7 +26,7 @@ class TaskFacts:
     folder: str  #: folder of the annotations, if the layout has one per dataset
     code: str  #: second name of the task, in file or folder names (CMU-MMAC number, EGTEA session code, ProceL prefix)
     #: Regular expression that the stem of a video matches as a whole, with a group ``camera`` where several cameras
-    #: filmed a take, and a group ``subject`` where the name says who is seen.
+    #: filmed a take, and a group ``subject`` if the name says who is seen.
     pattern: str
     views: Mapping[str, str]  #: camera numbers by name, the default one first
     n_videos: int | None  #: number of annotated videos as published, None where unknown
@@ -81,7 +81,7 @@ def match_name(word: str, choices: Iterable[str], what: str) -> str:
 
 @cache
 def tasks_of(dataset: str) -> tuple[TaskFacts, ...]:
-    """Return the tasks of a published dataset, matched without case and punctuation; none for a user's own."""
+    """Return the tasks of a published dataset, matched without case and punctuation; () for a user's own."""
     return tuple(row for row in _table() if folded(row.dataset) == folded(dataset))
 
 

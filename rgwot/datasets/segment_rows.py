@@ -13,7 +13,7 @@ BACKGROUND_LABEL = "background"
 
 
 class SegmentRow(NamedTuple):
-    """A segment of a file, or a mark, whose start is its end.
+    """A segment of a file, or a mark, whose start and end are equal.
 
     ``video`` is the stem of the video's file, ``where`` a position, such as ``line 3``.
     """

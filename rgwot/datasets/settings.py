@@ -16,7 +16,7 @@ LAYOUTS: Mapping[str, str] = {
     "egoprocel": "the whole EgoProceL tree, 16 tasks",
     "features": "features without videos, one folder per task",
     "packed": "features of all videos in one archive, with its table of segments",
-    "frame_labels": "features with a line of annotation per frame, as FACT, MS-TCN and ASOT have them",
+    "frame_labels": "features with a line of annotation per frame, as in FACT, MS-TCN and ASOT",
     "procel": "ProceL as released, 12 tasks",
     "crosstask": "the CrossTask release, 18 tasks",
 }
@@ -117,15 +117,15 @@ class ImportSettings(Block):
     times: str | None = Field(
         None,
         min_length=1,
-        description="array inside the file with the time of every feature in seconds; of a .csv a column; of an .npy "
-        "the file NAME.times.npy next to it",
+        description="array inside the file with the time of every feature in seconds; for a .csv, a column; for an "
+        ".npy, the file NAME.times.npy next to it",
     )
     keypoints: Literal["image", "body"] | None = Field(
         None,
         description="the files hold tracked points (DeepLabCut, SLEAP, tables): positions in the image, or relative to "
         "the body, whose points get mean 0 and mean squared distance 1 in every frame; axes are TC",
     )
-    key: str | None = Field(None, description="array inside the file, where it holds several")
+    key: str | None = Field(None, description="name of the array in a file that has several")
     channels: Annotated[int, Field(ge=1)] | None = Field(
         None, description="channels that every file must have; null: any number, the same in a whole task"
     )
@@ -142,7 +142,7 @@ class ImportSettings(Block):
         "n-th feature is taken, so that `fps` are left; beside window the frame rates of the videos, with frames (or "
         "duration_s)",
     )
-    start_s: float = Field(0.0, ge=0, description="time of the first feature, seconds; `times` say it themselves")
+    start_s: float = Field(0.0, ge=0, description="time of the first feature, seconds; not together with `times`")
     native_fps: Rate | None = Field(
         None,
         description="frame rate of the videos, whose frames are scored, for features without videos, and for `window` "

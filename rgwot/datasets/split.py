@@ -69,7 +69,7 @@ def split_videos(subjects: Mapping[str, str], fraction: float, seed: int) -> tup
 def held_out(data: SplitSettings, videos: Iterable[str], subjects: Mapping[str, str], task: str) -> tuple[str, ...]:
     """Return the videos that these settings hold out; a video that is not in ``subjects`` is its own subject.
 
-    Raises RgwotError, with the name of the ``task``, as `split_videos`.
+    Raises the errors of `split_videos`, with the name of the ``task``.
     """
     if data.split == "all":
         return ()

@@ -31,7 +31,7 @@ class Complaint:
     rule: str  #: one word, such as ``time_order``, by which `rgwot doctor` groups faults
     path: Path
     where: str  #: place in the file, such as ``line 3``; empty for the file as a whole
-    message: str  #: what is wrong, expected and to be done, without file and place
+    message: str  #: what is wrong, what was expected and what to do, without file and place
 
 
 class DataFault(RgwotError):

@@ -59,9 +59,9 @@ def columns_of(table: pd.DataFrame) -> tuple[str, ...]:
 def groups_in(
     table: pd.DataFrame, path: Path, videos: Collection[str], column: str = GROUP, task: str | None = None
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the group of videos, as a column of a table says, and the names in the table that are not videos.
+    """Return the group of each video, from a column of a table, and the names in the table that are not videos.
 
-    Arguments and errors are as in `read_groups`, but one group, or none, is not an error here.
+    Arguments and errors are as in `read_groups`, but fewer than two groups are not an error here.
     """
     if column not in table:
         raise RgwotError(f"{path}: no column {column!r}; {nearest(column, columns_of(table))}")
@@ -82,7 +82,7 @@ def groups_in(
 
 
 def subjects_in(table: pd.DataFrame, path: Path, videos: Collection[str], task: str | None = None) -> dict[str, str]:
-    """Return the person in each video, by the column ``subject`` of a table; without the column, none.
+    """Return the person in each video, from the column ``subject`` of a table; empty if there is no such column.
 
     Raises RgwotError for a video with two subjects; arguments are as in `read_groups`.
     """
@@ -90,7 +90,7 @@ def subjects_in(table: pd.DataFrame, path: Path, videos: Collection[str], task: 
 
 
 def read_groups(path: Path, videos: Collection[str], column: str = GROUP, task: str | None = None) -> dict[str, str]:
-    """Return the group of videos, as a column of a table says.
+    """Return the group of each video, from a column of a table.
 
     Parameters
     ----------
@@ -98,18 +98,18 @@ def read_groups(path: Path, videos: Collection[str], column: str = GROUP, task: 
         CSV, also with semicolons or tabs, with the columns ``video`` (the name of a video, with its suffix or without)
         and ``column``; if it has a column ``task`` and ``task`` is given, rows of other tasks are left out.
     videos
-        Ids of the videos of a result. Those without a row, or with an empty field, are in no group.
+        Ids of the videos of a result. A video without a row, or with an empty field, is in no group.
 
     Raises
     ------
     RgwotError
-        For a missing column, a video with two groups, or fewer than two groups among the videos.
+        If a column is missing, a video has two groups, or there are fewer than two groups among the videos.
     """
     of_video, unknown = groups_in(read_video_table(path), path, videos, column, task)
     if len(names := sorted(set(of_video.values()))) < 2:
         without = [stem_of(video) for video in videos if video not in of_video]
         examples = [f"; video {without[0]!r} has none"] * bool(without)
-        examples += [f"; row {unknown[0]!r} is no video of the result"] * bool(unknown)
+        examples += [f"; row {unknown[0]!r} is not a video of the result"] * bool(unknown)
         raise RgwotError(
             f"{path}: column {column!r}: found {'only ' + repr(names[0]) if names else 'no group'} for "
             f"{len(of_video) or 'any'} of {len(videos)} videos, expected two groups or more{''.join(examples)}"

@@ -6,7 +6,7 @@ In imported features, a channel may outweigh all others, or vary by less than th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -14,9 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.runtime.errors import RgwotError
-
-FRAMES_PER_BLOCK = 64
-"""Number of frames that are checked at once, the chunk of a store."""
 
 LATE_SHARE, LATE_S = 0.1, 5.0
 """A recording without a video may begin late by this share of its length, or by this many seconds."""
@@ -40,9 +37,6 @@ For float16 it is the rounding error, for float32 16 times that: the variation o
 
 LARGEST_VALUE: Mapping[str, float] = {"float16": float(np.finfo(np.float16).max), "float32": 1e15}
 """Largest allowed magnitude by type; squares of float32 are summed in float32."""
-
-SPOILT = 0.01
-"""Largest rounding error of float16 for vectors, as a share of a channel's standard deviation."""
 
 
 def resolution(squares: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
@@ -113,29 +107,6 @@ def checked_as(where: object, part: NDArray[np.floating], dtype: str, start: int
             "leave the sample out"
         )
     return maps
-
-
-def stored_type(read: Callable[[int, int, str], NDArray[np.floating]], count: int, maps: bool, dtype: str) -> str:
-    """Return the type in which to store features of a ``dtype``: float16, or float32 for vectors that float16 spoils.
-
-    float16 spoils vectors if it cannot hold a value, or its rounding error is large for a channel that varies.
-
-    ``read(start, end, dtype)`` returns features ``start`` to ``end`` (n, C, h, w) of the ``count`` features.
-    """
-    # Maps are stored as float16 without this test: a network may have channels that fail it, because their values are
-    # small, or large in a single place.
-    if maps or dtype == "float16" or not count:
-        return "float16"
-    spread, lost = Spread("float32"), np.zeros(1)
-    for start in range(0, count, FRAMES_PER_BLOCK):
-        block = read(start, min(start + FRAMES_PER_BLOCK, count), "float32")
-        spread.add(block)
-        with np.errstate(over="ignore"):
-            lost = lost + np.square(block - block.astype(np.float16).astype(np.float64)).sum(axis=(0, 2, 3))
-    errors, (deviations, squares) = np.sqrt(lost / count), spread.deviations()
-    varies = deviations > resolution(squares, "float32")
-    spoilt = (varies & (errors > SPOILT * deviations)) | ~np.isfinite(errors)
-    return "float32" if spoilt.any() else "float16"
 
 
 def check_beginning(where: object, times: NDArray[np.float64], fps: Fraction) -> None:

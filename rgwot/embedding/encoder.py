@@ -8,8 +8,9 @@ channels last.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar, cast
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -22,7 +23,6 @@ from rgwot.embedding.sampler import context_offsets, with_context
 from rgwot.embedding.settings import MOST_CONTEXT
 
 KERNEL = 3
-Network = TypeVar("Network", bound=nn.Module)
 
 
 def convolve(x: Tensor, weight: Tensor, bias: Tensor, dtype: torch.dtype) -> Tensor:
@@ -242,14 +242,15 @@ class Encoder(nn.Module):
         return y[0, :, 0, 0]
 
 
-def seeded(seed: int, make: Callable[[], Network]) -> Network:
-    """Make a network whose initial weights depend only on ``seed`` (torch's default initialisation).
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Seed PyTorch, so that the initial weights of networks made meanwhile depend only on ``seed``.
 
     The global random state does not change.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return make()
+        yield
 
 
 FRAMES_PER_BATCH = 64
@@ -268,7 +269,8 @@ def encoder_of(model: Mapping[str, Any]) -> Encoder:
         name = next(name for name in {**shapes, **found} if shapes.get(name) != found.get(name))
         sizes = (tuple(sides[name]) if name in sides else None for sides in (shapes, found))
         raise ValueError("weights of {!r}: the architecture has the shape {}, the weights {}".format(name, *sizes))
-    encoder = seeded(0, lambda: Encoder(**model["architecture"]))
+    with seeded(0):
+        encoder = Encoder(**model["architecture"])
     encoder.load_state_dict(model["encoder"])
     return encoder.eval()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -124,7 +124,8 @@ class Trainer:
         self.learned = None
         if (make := self.recipe.learned) is not None:
             start = int(generator(self.seed, Stream.ALIGNMENT).integers(2**31))
-            self.learned = seeded(start, lambda: make(self.recipe.encoder.D))
+            with seeded(start):
+                self.learned = make(self.recipe.encoder.D)
         self.parameters = list(self.encoder.parameters())
         if self.learned is not None:
             # The learned parts of the loss are put on the encoder's device, in its precision.
@@ -137,16 +138,16 @@ class Trainer:
             pair = 2 * train.N * encoder.c * height * width * (encoder.channels + self.bank.stores[0].shape[1]) * 4
             self.pairs_at_once = int(max(1, min(train.accumulation, FORWARD_BYTES // pair)))
 
-    def run(self, keep_going: Callable[[Sequence[Record]], bool]) -> None:
-        """Train until the last iteration, or until ``keep_going`` returns False after an optimiser step.
+    def steps(self) -> Iterator[list[Record]]:
+        """Train until the last iteration; yield the records of the iterations of every optimiser step after it.
 
-        The last optimiser step averages over fewer pairs when ``accumulation`` does not divide the
-        iterations; its gradient is still divided by ``accumulation``.
+        Iterating anew goes on with the next step. The last step averages over fewer pairs when ``accumulation``
+        does not divide the iterations; its gradient is still divided by ``accumulation``.
 
         Raises
         ------
         RgwotError
-            If an embedding, a loss or finally a weight is not finite; the message names the iteration and the term.
+            If an embedding or a loss is not finite; the message names the iteration and the term.
         """
         self.encoder.train()
         total = self.recipe.train.iterations
@@ -171,11 +172,10 @@ class Trainer:
             ]
             self.history += records
             self.step = end
-            if not keep_going(records):
-                break
-        self._check_weights()
+            yield records
 
-    def _check_weights(self) -> None:
+    def check_weights(self) -> None:
+        """Raise RgwotError if a weight is not finite, which after the last step no loss would show."""
         if not all(bool(value.isfinite().all()) for value in self.parameters):
             raise _not_finite(self.step, "a weight is not finite")
 
@@ -187,7 +187,7 @@ class Trainer:
         RgwotError
             If a weight is not finite, so that such a state does not replace the last good one.
         """
-        self._check_weights()
+        self.check_weights()
         return {
             "encoder": self.encoder.state_dict(),
             "learned": {} if self.learned is None else self.learned.state_dict(),

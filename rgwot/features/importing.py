@@ -6,7 +6,7 @@ import io
 import logging
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
 from hashlib import sha256
@@ -30,7 +30,7 @@ from rgwot.datasets.feature_files import (
 from rgwot.datasets.names import id_of
 from rgwot.datasets.settings import IMPORTED, ImportSettings
 from rgwot.datasets.text import tell
-from rgwot.embedding.arrays import Spread, checked_as, stored_type
+from rgwot.embedding.arrays import Spread, checked_as, resolution
 from rgwot.embedding.values import check_first_row
 from rgwot.features.store import (
     CHUNK,
@@ -48,6 +48,9 @@ from rgwot.runtime.progress import with_progress
 from rgwot.timing import VideoInfo
 
 log = logging.getLogger(__name__)
+
+SPOILT = 0.01
+"""Largest rounding error of float16 for vectors, as a share of a channel's standard deviation."""
 
 
 def import_video(
@@ -216,6 +219,29 @@ def count_kept(source: Path, measured: FileFacts, settings: ImportSettings, foot
         tell("features", source, f"{clause}; the last {n_features - expected} are dropped")
         return expected, ""
     return n_features, clause
+
+
+def stored_type(read: Callable[[int, int, str], NDArray[np.floating]], count: int, maps: bool, dtype: str) -> str:
+    """Return the type in which to store features of a ``dtype``: float16, or float32 for vectors that float16 spoils.
+
+    float16 spoils vectors if it cannot hold a value, or its rounding error is large for a channel that varies.
+
+    ``read(start, end, dtype)`` returns features ``start`` to ``end`` (n, C, h, w) of the ``count`` features.
+    """
+    # Maps are stored as float16 without this test: a network may have channels that fail it, because their values are
+    # small, or large in a single place.
+    if maps or dtype == "float16" or not count:
+        return "float16"
+    spread, lost = Spread("float32"), np.zeros(1)
+    for start in range(0, count, CHUNK):
+        block = read(start, min(start + CHUNK, count), "float32")
+        spread.add(block)
+        with np.errstate(over="ignore"):
+            lost = lost + np.square(block - block.astype(np.float16).astype(np.float64)).sum(axis=(0, 2, 3))
+    errors, (deviations, squares) = np.sqrt(lost / count), spread.deviations()
+    varies = deviations > resolution(squares, "float32")
+    spoilt = (varies & (errors > SPOILT * deviations)) | ~np.isfinite(errors)
+    return "float32" if spoilt.any() else "float16"
 
 
 def _numbers_of(scales: float, dtype: str) -> dict[str, object]:

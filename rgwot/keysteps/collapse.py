@@ -40,6 +40,9 @@ clusters share less than one sample in twenty."""
 DEGENERATE_VIDEOS = 0.5
 """A result made of separate videos is degenerate if at least this share of the videos is."""
 
+# Sequences longer than `WHOLE` samples are processed in pieces of `PIECE`, which stay in the cache.
+WHOLE, PIECE = 8192, 1024
+
 
 def mean_pairwise_cosine(x: NDArray[np.floating]) -> float:
     """Return the mean cosine over all pairs of different samples, (|sum_t x_t/|x_t||^2 - T) / (T (T - 1)).
@@ -68,6 +71,62 @@ def relative_variance(x: NDArray[np.floating]) -> float:
         return 0.0
     offsets = samples - samples.mean(axis=0)
     return float(min(np.mean(np.sum(offsets**2, axis=1)) / power, 1.0))
+
+
+def centred(x: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """Return x minus its mean, and the mean; float32 stays float32, all else becomes float64.
+
+    Subtracting the mean first keeps squared distances from cancelling when all embeddings point almost the
+    same way. A spread no larger than the rounding of the mean is set to exactly zero, so that "all identical"
+    is a state and not an accident of the last digit.
+    """
+    samples = np.asarray(x)
+    samples = samples.astype(np.float32 if samples.dtype == np.float32 else np.float64, copy=False)
+    total, largest = np.zeros(samples.shape[1], dtype=samples.dtype), 0.0
+    pieces = _pieces(samples)
+    for piece in pieces:
+        largest = max(largest, _largest(piece))
+        total += piece.sum(axis=0)
+    mean = total / samples.dtype.type(len(samples))
+    rounding = 8 * np.finfo(samples.dtype).eps * largest
+    # The mean of many equal samples differs from them by the rounding of the sum; the first sample does not.
+    spread = all(any(_largest(piece - centre) > rounding for piece in pieces) for centre in (mean, samples[0]))
+    return (samples - mean if spread else np.zeros_like(samples)), mean
+
+
+def _pieces(x: NDArray[np.floating]) -> list[NDArray[np.floating]]:
+    size = len(x) if len(x) <= WHOLE else PIECE
+    return [x[start : start + size] for start in range(0, len(x), size)]
+
+
+def _largest(x: NDArray[np.floating]) -> float:
+    """Return max |x| without making a copy."""
+    return float(np.maximum(x.max(), -x.min()))
+
+
+def direction_eigenvalue(x: NDArray[np.floating]) -> float:
+    """Return lambda_1, the largest eigenvalue of the second-moment matrix of unit directions from the mean.
+
+    With e_t = (x_t - mean) / |x_t - mean| this is the largest eigenvalue of (1/T) sum_t e_t e_t^T: the share
+    of all directions that the leading axis holds. k equidistant clusters give 1/(k - 1), a smooth path more
+    than 0.5.
+
+    It is in [1/min(D, T), 1] for embeddings (T, D), T >= 1, and 0 when no sample differs from the mean beyond rounding.
+    Samples that lie on the mean have no direction and do not count. If lambda_1 is small, all centres of fuzzy C-means
+    may fall to the mean, even if the embedding separates the key steps well (methods 5.1).
+    """
+    offsets, _ = centred(x)
+    wide = offsets.shape[1] > len(offsets)
+    gram, present = 0.0, 0
+    for piece in [offsets] if wide else _pieces(offsets):
+        norms = np.linalg.norm(piece, axis=1)
+        directions = piece[norms > 0] / norms[norms > 0, None]
+        # The smaller of the two Gram matrices has the same leading eigenvalue.
+        gram = gram + (directions @ directions.T if wide else directions.T @ directions)
+        present += len(directions)
+    if present == 0:
+        return 0.0
+    return float(min(np.linalg.eigvalsh(gram / present)[-1], 1.0))
 
 
 def membership_entropy(memberships: NDArray[np.floating]) -> float:

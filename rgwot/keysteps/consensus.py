@@ -285,7 +285,7 @@ def decode_consensus(frames: Frames, K: int, generator: np.random.Generator, set
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConsensusFacts(Facts):
+class _ConsensusFacts(Facts):
     """The number of segmentations and their dimensions, the energy, and the information of the order in bits."""
 
     partitions: int
@@ -326,7 +326,7 @@ def _decode(
         "weights": classifier.weights,
         "offsets": classifier.offsets,
     }
-    facts = ConsensusFacts(
+    facts = _ConsensusFacts(
         partitions=sum(len(pool.shares) for pool in pools),
         dimensions=best.centres.shape[1],
         energy=float(best.energies[-1]),

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rgwot.diagnostics import Facts
-from rgwot.keysteps.fuzzy_cmeans import auto_fuzzifier, direction_eigenvalue, frame_of, fuzzy_cmeans, memberships_in
+from rgwot.keysteps.collapse import direction_eigenvalue
+from rgwot.keysteps.fuzzy_cmeans import auto_fuzzifier, frame_of, fuzzy_cmeans, memberships_in
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.settings import Graphcut
 
@@ -167,7 +168,7 @@ def expand_labels(unary: NDArray[np.floating], weights: NDArray[np.floating], me
 
 
 @dataclass(frozen=True, kw_only=True)
-class FuzzyFacts(Facts):
+class _FuzzyFacts(Facts):
     """How fuzzy c-means ended: its objective, and whether centres coincide."""
 
     objective: float
@@ -178,7 +179,7 @@ class FuzzyFacts(Facts):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CutFacts(Facts):
+class _CutFacts(Facts):
     """The solver of a graph cut, the missing one that it replaces, and its energy beside the exact minimum."""
 
     solver: str
@@ -202,7 +203,7 @@ def decode_graphcut(frames: Frames, K: int, generator: np.random.Generator, sett
     )
 
     labels, facts = _cut(frames, clusters.memberships, settings)
-    fuzzy = FuzzyFacts(
+    fuzzy = _FuzzyFacts(
         objective=clusters.objective,
         iterations=clusters.iterations,
         converged=clusters.converged,
@@ -234,7 +235,7 @@ def restore_graphcut(learned: Learned, K: int, settings: Graphcut) -> Predict:
     return predict
 
 
-def _cut(frames: Frames, memberships: NDArray[np.float64], cut: Graphcut) -> tuple[NDArray[np.int64], CutFacts]:
+def _cut(frames: Frames, memberships: NDArray[np.float64], cut: Graphcut) -> tuple[NDArray[np.int64], _CutFacts]:
     """Return the labels (T,) of memberships (T, K) after smoothing, and facts about the cut."""
     K = memberships.shape[1]
     per_video = [unary_weight(cut.unary, cut.unary_per, frames.features_fps, rate) for rate in frames.native_fps]
@@ -245,7 +246,7 @@ def _cut(frames: Frames, memberships: NDArray[np.float64], cut: Graphcut) -> tup
     solver = cut.solver if has_library() else "exact"
     labels = exact if solver == "exact" else expand_labels(unary, weights, cut.metric)
     minimum, reached = (energy(labels_here, unary, weights, distance) for labels_here in (exact, labels))
-    return labels, CutFacts(
+    return labels, _CutFacts(
         solver=solver,
         instead_of=None if solver == cut.solver else cut.solver,
         metric=cut.metric,

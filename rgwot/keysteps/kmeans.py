@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from rgwot.diagnostics import Facts
-from rgwot.keysteps.fuzzy_cmeans import centred, squared_distances
+from rgwot.keysteps.collapse import centred
+from rgwot.keysteps.fuzzy_cmeans import squared_distances
 from rgwot.keysteps.interface import Decoded, Frames, Learned, Predict
 from rgwot.keysteps.settings import Clustering
 
@@ -72,7 +73,7 @@ def nearest_centre(x: NDArray[np.floating], centres: NDArray[np.floating]) -> ND
 
 
 @dataclass(frozen=True, kw_only=True)
-class KMeansFacts(Facts):
+class _KMeansFacts(Facts):
     """The sum of squared distances to the nearest mean, and the number of iterations."""
 
     inertia: float
@@ -82,7 +83,7 @@ class KMeansFacts(Facts):
 def decode_kmeans(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
     """Label every sample by its nearest of K means: the decoder ``kmeans``, which has no settings but K."""
     clusters = kmeans(frames.x, K, generator)
-    facts = KMeansFacts(inertia=clusters.inertia, iterations=clusters.iterations)
+    facts = _KMeansFacts(inertia=clusters.inertia, iterations=clusters.iterations)
     return Decoded(
         clusters.labels, facts={"k_means": facts}, learned={"centres": clusters.centres, "mean": frames.x.mean(axis=0)}
     )

@@ -58,7 +58,7 @@ from rgwot.keysteps.moves import stretched, usual_orders
 from rgwot.keysteps.settings import Labelled, MeanfieldSettings
 from rgwot.keysteps.states import StateModel, agreement, order_weights, spread
 from rgwot.keysteps.warping import ALIGNED, evenly_spaced, warp
-from rgwot.timing import thinned
+from rgwot.timing import runs, thinned
 
 SPREAD = 0.1
 """Relative excess over the smallest cost at which the weight of an annotated video has fallen to 1/e."""
@@ -187,6 +187,9 @@ MOSTLY = 0.5
 nothing else is assumed to lie between them. Also: a task counts as one with few marks if more than this share of its
 annotated videos has few."""
 
+WHOLE = 0.9
+"""A video with at least this share of its samples labelled counts as annotated as a whole."""
+
 FARTHEST = 0.25
 """Share of the unlabelled samples, those least similar to annotated key steps, in which extra key steps are sought."""
 
@@ -261,6 +264,24 @@ def reaching(labels: NDArray[np.int64], marked: NDArray[np.bool_]) -> NDArray[np
         after = places[place + 1] if place + 1 < len(places) else len(labels)
         reached[at - int(REACH * (at - before)) : at + int(REACH * (after - at)) + 1] = labels[at]
     return reached
+
+
+def surrounded(labels: NDArray[np.int64], marked: NDArray[np.bool_], log_p: Array) -> NDArray[np.int64]:
+    """Return the labels (T,) of a video in which marks extend as far as their labels explain the samples best.
+
+    On either side, a mark extends to where the sum of its log p minus that of the best other class is largest, but not
+    to another labelled sample.
+    """
+    filled, places = labels.copy(), np.flatnonzero(labels != UNKNOWN)
+    for at in np.flatnonzero(marked):
+        place = int(np.searchsorted(places, at))
+        low = places[place - 1] + 1 if place else 0
+        high = places[place + 1] if place + 1 < len(places) else len(labels)
+        gains = log_p[:, labels[at]] - np.delete(log_p, labels[at], axis=1).max(axis=1)
+        before, after = np.cumsum(gains[low:at][::-1]), np.cumsum(gains[at + 1 : high])
+        start, end = (int(np.concatenate([[0.0], sums]).argmax()) for sums in (before, after))
+        filled[at - start : at + 1 + end] = labels[at]
+    return filled
 
 
 def bordered(labels: NDArray[np.int64], marked: NDArray[np.bool_], log_p: Array) -> NDArray[np.int64]:
@@ -356,9 +377,11 @@ class _Task:
     def shown(self, labels: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
         """Return evenly spaced samples of the annotated videos that others are warped onto, and their labels.
 
-        A label between two of these samples goes to the nearest one, if that has none.
+        A label between two of these samples goes to the nearest one, if that has none. Videos with few labels are not
+        used if others are annotated as a whole (`WHOLE`), because most of what is warped onto them gets no label.
         """
-        annotated = np.flatnonzero(self.annotated(labels))
+        shares = np.array([np.mean(part != UNKNOWN) for part in _split(self, labels)])
+        annotated = np.flatnonzero(shares >= WHOLE if shares.max() >= WHOLE else shares > 0)
         chosen = annotated[np.unique(np.linspace(0, len(annotated) - 1, SHOWN).round().astype(int))]
         said = evenly_spaced(labels, self.lengths)[chosen]
         for row, video in zip(said, chosen, strict=True):
@@ -602,19 +625,31 @@ def _segments_of_marks(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return labels (T,) with segments in place of marks, by a first decoding, and which videos (V,) have gaps.
 
-    Videos with ``few`` marks (V,) have gaps in any case.
+    Videos with ``few`` marks (V,) have gaps in any case. If other videos are annotated as a whole, few means fewer than
+    these have segments of key steps, and what lies between the marks is known from them.
     """
     video = np.repeat(np.arange(len(task.lengths)), task.lengths)
-    marks, reached = np.bincount(video[marked], minlength=len(task.lengths)), labels
-    if few.any():
+    marks = np.bincount(video[marked], minlength=len(task.lengths))
+    whole, reached, extend = task.annotated(labels) & (marks == 0), labels, bordered
+    if whole.any():
+        steps = [runs(part).labels for part, alone in zip(_split(task, labels), whole, strict=True) if alone]
+        usual = np.median([((part >= 0) & (part < task.C - 1)).sum() for part in steps])
+        few, extend = (marks > 0) & (marks < usual), surrounded
+    elif few.any():
         # If marks are few, there may be other key steps between them, so clusters decide how far each mark extends.
         field, classes = task.cluster(labels)
         log_p = spread(field.memberships, classes, task.C)
         reached = _by_video(bordered, task.lengths, labels, marked & few[video], log_p)
     reached = _by_video(reaching, task.lengths, reached, marked & ~few[video])
-    # Self-training would mistake the ends of the assumed extent of marks for borders.
-    labels = _by_video(bordered, task.lengths, labels, marked, _learn(task, reached, refits=0).log_p)
-    return labels, few | ((marks > 0) & np.array(list(map(_with_gaps, np.split(labels, np.cumsum(task.lengths)[:-1])))))
+    # Self-training would mistake the extent of marks for borders.
+    log_p = _learn(task, reached, refits=0).log_p
+    labels = _by_video(extend, task.lengths, labels, marked & few[video], log_p)
+    labels = _by_video(bordered, task.lengths, labels, marked & ~few[video], log_p)
+    return labels, few | ((marks > 0) & np.array(list(map(_with_gaps, _split(task, labels)))))
+
+
+def _split(task: _Task, labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    return np.split(labels, np.cumsum(task.lengths)[:-1])
 
 
 def _with_gaps(labels: NDArray[np.int64]) -> bool:

@@ -12,7 +12,6 @@ from rgwot.diagnostics import ScopeFacts, plain
 from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.embedding.pace import at_usual_pace, nearest_of
 from rgwot.keysteps import collapse
-from rgwot.keysteps.fuzzy_cmeans import direction_eigenvalue
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decoded, Frames, Given, Predict, Scalar
 from rgwot.keysteps.labelled import FEW_MARKS, MOSTLY
 from rgwot.keysteps.settings import Decoder, Labelled, resolved_K
@@ -45,7 +44,7 @@ class Labelling:
             samples=len(self.x),
             mean_pairwise_cosine=collapse.mean_pairwise_cosine(self.x),
             relative_variance=collapse.relative_variance(self.x),
-            lambda_1=direction_eigenvalue(self.x),
+            lambda_1=collapse.direction_eigenvalue(self.x),
             distinct_labels=len(np.unique(self.labels)),
             dominant_label_share=collapse.dominant_share(self.labels),
             background_share=float(np.mean(self.labels == NO_CLUSTER)),

@@ -235,7 +235,7 @@ def label_at_once(
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeanfieldFacts(Facts):
+class _MeanfieldFacts(Facts):
     """Energies at the end and at the start, rounds between, whether these were enough, and shares of key steps."""
 
     energy: float
@@ -252,7 +252,7 @@ def decode_meanfield(frames: Frames, K: int, generator: np.random.Generator, set
     """
     field = segment(frames.x, frames.lengths, K, settings, generator)
     rounds = (len(field.energies) - 1) // (settings.inner + 1)
-    facts = MeanfieldFacts(
+    facts = _MeanfieldFacts(
         energy=float(field.energies[-1]),
         energy_at_start=float(field.energies[0]),
         rounds=rounds,

@@ -50,8 +50,8 @@ class Answer(NamedTuple):
 class Comparison(NamedTuple):
     """Two results side by side: the videos of both, the videos of only one, and how far the results agree.
 
-    ``names`` are the names of the second result's key steps if a person coded it. The common videos that ``taught`` one
-    of the results do not count.
+    ``names`` are the names of the second result's key steps if a person coded it. ``taught`` are common videos that are
+    left out, because one of the results learned from them.
     """
 
     common: tuple[str, ...]
@@ -133,7 +133,7 @@ def read_coding(
         ids = known_ids or {name for name in rows["video"] if video_id(stem_of(name)) == name}
         rows = rows.assign(video=[name if name in ids else video_id(name) for name in rows["video"]])
         if rows["video"].nunique() == 1 and video_id(file.stem) in known_ids:
-            # As in a study, a file that is named like a video is of this video, whatever it calls it.
+            # As in a study, a file that is named like a video is of this video, whatever name of a video it contains.
             rows = rows.assign(video=video_id(file.stem))
         for video, here in rows.groupby("video"):
             if (other := told.setdefault(str(video), file)) != file:
@@ -158,9 +158,9 @@ def coded_answer(coded: pd.DataFrame, numbers: Mapping[str, int], seconds: Mappi
 def compare(
     first: Answer, second: Answer, overlap: float = OVERLAP, *, same: bool = False, taught: Collection[str] = ()
 ) -> Comparison | None:
-    """Compare two answers in their common videos, up to the earlier end; return None without a common video.
+    """Compare two answers in their common videos, up to the earlier end; return None if they have no video in common.
 
-    Videos that ``taught`` one of the answers are left out, because their key steps are annotations.
+    Videos from which one of the answers learned (``taught``) are left out, because their key steps are annotations.
     """
     both = tuple(video for video in first.labels if video in second.labels)
     common, left_out = (tuple(video for video in both if (video in taught) is chosen) for chosen in (False, True))
@@ -182,7 +182,7 @@ def compare_pairs(
     """Compare every pair of results, or only the first with every other one if there are more than `MOST_RESULTS`.
 
     The keys are pairs of indices into ``answers``; pairs without a common video are left out. ``taught`` has the videos
-    that taught each result, by default none.
+    that each result learned from, by default none.
     """
     places, taught = range(len(answers)), taught or [()] * len(answers)
     pairs = combinations(places, 2) if len(answers) <= MOST_RESULTS else ((0, place) for place in places[1:])
@@ -200,7 +200,7 @@ def compare_with(
 ) -> Comparison:
     """Compare an answer with a folder of key steps or annotations; raise RgwotError without a common video.
 
-    Videos that ``taught`` the answer, or the other result, are left out.
+    Videos from which the answer (``taught``) or the other result learned are left out.
     """
     if not coded(other):
         taught = {*taught, *teaching_videos(other)}
@@ -214,9 +214,9 @@ def compare_with(
 
 
 def shared(comparison: Comparison | None, where: str = "", taught: Collection[str] = ()) -> Comparison:
-    """Return a comparison; raise RgwotError if it is None, without a common video besides those that ``taught``."""
+    """Return a comparison; raise RgwotError if it is None, without a common video (apart from those in ``taught``)."""
     if comparison is None:
-        besides = f" besides the {len(taught)} that taught a result, which are not compared" if taught else ""
+        besides = f" besides the {len(taught)} that a result learned from, which are not compared" if taught else ""
         raise RgwotError(f"{where}found no common video{besides}; expected results of the same task")
     return comparison
 
@@ -232,8 +232,8 @@ def compare_results(
     """Return lines for a terminal on how far two results, two people, or a result and a person agree.
 
     ``first`` and ``second`` are folders of key steps, or annotations (`rgwot.datasets.annotation_files`) in a file or
-    a folder of files, in which time outside all segments is background. Key steps are matched one to one, except those
-    of two people, which are matched by name. Annotated videos that a result learned from are left out.
+    a folder of files, in which time outside all segments is background. Key steps are matched one to one, except that
+    those of two people are matched by name. Annotated videos that a result learned from are left out.
 
     Raises
     ------
@@ -259,7 +259,7 @@ def compare_results(
         f"B: {second}",
         f"{len(comparison.common)} videos, {together.n_frames / RATE:.0f} s"
         + (f"; only in one: {', '.join(map(readable, comparison.alone))}" if comparison.alone else "")
-        + (f"; left out, because they taught: {', '.join(map(readable, comparison.taught))}" * bool(comparison.taught)),
+        + (f"; learned from, so left out: {', '.join(map(readable, comparison.taught))}" * bool(comparison.taught)),
         f"Adjusted Rand index {together.adjusted_rand:.2f}. F1 after matching key steps one to one: "
         f"{100 * together.macro_f1:.1f} (mean over matched key steps of A), "
         f"{100 * together.strict_f1:.1f} (of all time).",
@@ -302,7 +302,7 @@ def parts(agreed: Agreement) -> list[_StepComparison]:
 
 
 def _lines(agreed: Agreement, of_a: Mapping[int, str], of_b: Mapping[int, str], by_name: bool) -> list[str]:
-    """Return a line for each key step of A on its labels in B and its match, and lines on split and merged steps."""
+    """Return a line for each key step of A, with its labels in B and its match, and lines on split and merged steps."""
 
     def name(step: int, of: Mapping[int, str]) -> str:
         return of.get(step, f"key step {step}")

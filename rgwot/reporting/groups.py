@@ -36,10 +36,10 @@ def groups_of_result(keysteps: Path, videos_csv: Path, column: str, task: str | 
 
 
 def note_on_teaching(videos: Collection[str]) -> str:
-    """Return a note for a comparison of groups if some of its videos taught the result, otherwise an empty text."""
+    """Return a note for a comparison of groups on the videos that the result learned from; empty if there are none."""
     if not videos:
         return ""
-    return f"In the {len(videos)} videos that taught this result, key steps are annotated; in the others, found"
+    return f"Key steps are annotated in the {len(videos)} videos that this result learned from, and found in the others"
 
 
 def read_group_table(path: Path) -> pd.DataFrame:
@@ -74,7 +74,7 @@ def about(table: pd.DataFrame) -> str:
 
 
 def impossible(table: pd.DataFrame) -> str:
-    """Return a sentence on the tests of all groups that no grouping could make significant, or an empty text."""
+    """Return a sentence on tests of all groups that cannot be significant for any grouping, or an empty text."""
     whole = table[table["group_a"] == ""]
     counted = join_words([str(size) for size in sizes(table).values()])
     return (

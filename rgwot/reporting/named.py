@@ -1,4 +1,4 @@
-"""A result as people read it: with the names of its key steps, by which some are merged, and its deviations."""
+"""A result as people read it: with the names of its key steps (those of equal name are merged) and its deviations."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from rgwot.stages.procedure import read_deviation_list, read_expected, read_proc
 
 
 class _NamedResult(NamedTuple):
-    """Segments, names of key steps, procedure and deviations of a result; None and none if they are not known.
+    """Segments, names of key steps, procedure and deviations of a result; None or empty if they are not known.
 
-    If the study expects a procedure, the deviations from it are among the others, and ``own`` are sentences on what
+    If the study expects a procedure, deviations from it are among ``deviations``, and ``own`` are sentences on what
     cannot be said of single videos.
     """
 
@@ -43,8 +43,8 @@ def named(
     """Return a result with the names of its key steps.
 
     If key steps have the same name, or one is called ``-``, the procedure and its deviations are learned anew. If a
-    procedure is ``expected``, deviations from it are listed beside those from what most videos do; their sureness, if
-    it is known, is that in ``found``.
+    procedure is ``expected``, deviations from it are listed with those from what most videos do; their sureness, if
+    known, is taken from ``found``.
     """
     merged = as_named(segments, names)
     if merged is not segments and procedure is not None:

@@ -134,8 +134,8 @@ def suggestion(keysteps: Path, number: int = 3) -> list[str]:
 def moment_suggestion(keysteps: Path, number: int, output: Path | None = None) -> list[str]:
     """Return lines with a table of moments to label next, and write it to ``output`` (CSV) to be filled in.
 
-    Labels of the task's annotations count as answers, and nothing is asked about videos with annotated segments, whose
-    own files win over the table. Raises RgwotError if the folder has no key steps, their
+    Labels of the task's annotations count as answers. Nothing is asked about videos with annotated segments, because
+    their own files take precedence over the table. Raises RgwotError if the folder has no key steps, their
     embeddings are missing, fewer samples are left, or ``output`` exists.
     """
     folder, run, tree = _result(keysteps)
@@ -185,8 +185,8 @@ def suggested(
     task
         The embeddings of a result.
     manifest, segments
-        Tables of `rgwot.records`: which videos are annotated, and the decoded segments, which tell the number of key
-        steps.
+        Tables of `rgwot.records`: which videos are annotated, and the decoded segments, from which the number of key
+        steps follows.
     seed
         The seed of the result.
 

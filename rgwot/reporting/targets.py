@@ -1,9 +1,9 @@
 """Tables and figures as targets of the workflow, made by the functions in ``workflow/tables``.
 
 A file of that folder names its functions in ``TABLES`` and ``FIGURES``: the name of a function is the id, the first
-line of its docstring the title. A function of a table takes nothing, one of a figure takes the study. The folder
-``tables`` of a study can have more files; a file in it replaces the file of the package with the same name. Only what
-a run asks for is made and checked.
+line of its docstring the title. A function of a table has no arguments, and a function of a figure takes the study. The
+folder ``tables`` of a study can have more files; a file in it replaces the file of the package with the same name. Only
+what a run asks for is made and checked.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _Definition = TypeVar("_Definition")
 
 
 class _Targets(NamedTuple):
-    """Functions of tables and figures by id; ``own`` tells whether a study has files of its own."""
+    """Functions of tables and figures by id; ``own`` says whether a study has files of its own."""
 
     tables: Mapping[str, Callable[[], AnyTable]]
     figures: Mapping[str, Callable[[Study], Drawing]]
@@ -149,7 +149,7 @@ def table(study: Study, name: str) -> AnyTable:
 def figure(study: Study, name: str) -> Drawing:
     """Return a figure before it is drawn.
 
-    Raises RgwotError for an unknown figure, or if the configuration lacks something that it needs.
+    Raises RgwotError if the figure is unknown, or needs something that the configuration lacks.
     """
     return targets(study).figure(name, study)
 

@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from tqdm import tqdm
-
 from rgwot.runtime.threads import check_n_jobs
 
 EVERY_S = 10.0
@@ -52,6 +50,8 @@ class Progress:
         self._quiet, notebook = not _shown.get(), "ipykernel" in sys.modules
         self._bar = None
         if not self._quiet and (notebook or sys.stderr.isatty()):
+            from tqdm import tqdm
+
             delay = NOTEBOOK_DELAY_S if notebook else 0.0
             self._bar = tqdm(desc=title, total=total, initial=start, unit=unit, leave=False, delay=delay)
 

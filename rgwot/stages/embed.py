@@ -238,7 +238,7 @@ def embedder(
         If the method needs a model and none is given.
     """
     fps = stores[0].fps
-    scales = usual_ratio(store.scales for store in stores)
+    scales = usual_ratio([store.scales for store in stores])
     if model is None:
         name, number, notes = method or "raw", seed or 0, []
         training = [store for store in stores if store.video not in held_out]

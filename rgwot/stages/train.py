@@ -266,7 +266,8 @@ def build_encoder(
     # The argument is added only if true, so that the arguments stored in models of maps do not change.
     if vectors:
         architecture["vectors"] = True
-    encoder = seeded(int(generator(seed, Stream.WEIGHTS).integers(2**31)), lambda: Encoder(**architecture))
+    with seeded(int(generator(seed, Stream.WEIGHTS).integers(2**31))):
+        encoder = Encoder(**architecture)
     if standardise:
         mean, std = bank.statistics()
         encoder.input_mean.copy_(mean)
@@ -282,17 +283,15 @@ def _run(trainer: Trainer, checkpoint: Checkpoint | None, label: str) -> None:
         stop_requested() if checkpoint else nullcontext(lambda: 0) as signalled,
         Progress(log, label, total, trainer.step) as progress,
     ):
-
-        def keep_going(records: Sequence[Record]) -> bool:
-            nonlocal saved
+        for records in trainer.steps():
             loss, align, cidm = (sum(column) / len(records) for column in list(zip(*records, strict=True))[1:4])
             progress.advance(len(records), f"loss {loss:.4g} (alignment {align:.4g}, C-IDM {cidm:.4g})")
             if checkpoint and time.monotonic() - saved >= trainer.recipe.train.save_every_s:
                 checkpoint.save(trainer.state())
                 saved = time.monotonic()
-            return not signalled()
-
-        trainer.run(keep_going)
+            if signalled():
+                break
+        trainer.check_weights()
         if checkpoint and trainer.step < total:
             checkpoint.save(trainer.state())
             log.info("%s: stopped after iteration %d of %d; start again to resume", label, trainer.step, total)

@@ -16,18 +16,18 @@ Answer = TypeVar("Answer")
 
 
 def answer(study: Study, wildcards: Mapping[str, str], function: Callable[..., Answer]) -> Answer:
-    """Call a function with what its parameters name.
+    """Call a function with the arguments that its parameters name.
 
     Parameters
     ----------
     study
-        Given as ``study``.
+        Passed as ``study``.
     wildcards
-        Given by their names, ``seed`` as a number. Dataset and task are the parameter ``task``
-        (`rgwot.study.study.Task`), and method, decoder and seed ``run`` (`rgwot.paths.Run`). The videos of a job are
-        ``chosen``: those of the batch ``part``, or the ``video``.
+        Passed by their names, ``seed`` as a number. Dataset and task are also passed as ``task``
+        (`rgwot.study.study.Task`), method, decoder and seed as ``run`` (`rgwot.paths.Run`), and the videos of a job,
+        those of the batch ``part`` or the one ``video``, as ``chosen``.
     function
-        The function. A parameter that has a default and is none of these keeps it.
+        The function. Its other parameters need defaults, and keep them.
 
     >>> answer(Study.of({}), {"method": "raw", "seed": "1"}, lambda method, seed, row=None: (method, seed, row))
     ('raw', 1, None)
@@ -50,7 +50,7 @@ def answer(study: Study, wildcards: Mapping[str, str], function: Callable[..., A
 
 @contextmanager
 def mistakes_in_one_line() -> Iterator[None]:
-    """Let a user's mistake end the run with one line, where Snakemake would print a traceback."""
+    """End the run with one line after a user's mistake, for which Snakemake would print a traceback."""
     try:
         yield
     except RgwotError as error:

@@ -133,8 +133,8 @@ def annotated_videos(task: Task) -> list[str]:
 def scored_videos(task: Task) -> list[str]:
     """Return the annotated videos that can be scored: those without marks and not labelled in part.
 
-    Only a layout with the option ``silence`` has others; its annotations are read. A faulty one counts, too, because
-    the stages report its fault.
+    Annotations are read only in a layout with the option ``silence``; in other layouts, all annotated videos can be
+    scored. A faulty annotation counts, too, because the stages report its fault.
     """
     chosen, entries = annotated_videos(task), videos(task)
     if "silence" not in layout_module(task.entry.layout).OPTIONS:
@@ -198,8 +198,8 @@ def imported_file(task: Task, video: str) -> str:
     try:
         return plain_path(str(feature_file(place, task.name, video)))
     except RgwotError:
-        # If the store exists, a removed feature file is no reason to make it again; Snakemake reports the missing file
-        # if a job needs it.
+        # If the store exists, it is not made again because the feature file was removed; Snakemake reports the missing
+        # file if a job needs it.
         if not paths.at(paths.FEATURES, dataset=task.dataset, task=task.name, video=video).exists():
             raise
         return plain_path(str(place / stem_of(task.name) / video))
@@ -266,11 +266,11 @@ def footage_of(task: Task, chosen: Iterable[str] | None = None) -> list[str]:
     return without_broken_links(dict.fromkeys(dated_path(str(file)) for file in files))
 
 
-CHANGED = "is another file than the one of its features, with the same size and time; touch it, and run again"
+CHANGED = "is not the file from which its features were made, despite equal size and time; touch it, and run again"
 
 
 def changed_sources(task: Task) -> Iterator[Path]:
-    """Yield the files that differ from those of the features made in ``results``, although size and time are the same.
+    """Yield files with the size and time of those from which features in ``results`` were made, but other content.
 
     Such a change is not noticed by the workflow, unlike all others. A file is read only if its features exist.
     """
@@ -293,14 +293,14 @@ def source_file(task: Task, video: str) -> Path:
 def every_changed_source(study: Study) -> Iterator[Path]:
     """Yield the `changed_sources` of all tasks that can be found."""
     for dataset in study.config.datasets:
-        # What cannot be found is the business of `rgwot doctor`.
+        # `rgwot doctor` reports tasks that cannot be found.
         with suppress(RgwotError, OSError):
             for task in tasks(study, dataset):
                 yield from changed_sources(Task(study, dataset, task))
 
 
 def without_broken_links(files: Iterable[str]) -> list[str]:
-    """Return all files except broken links: Snakemake would stop for those, but a job reports or skips them."""
+    """Return all files except broken links: Snakemake would stop at a broken link, but a job reports or skips it."""
     return [file for file in files if os.path.exists(file) or not os.path.islink(file)]
 
 

@@ -163,9 +163,9 @@ def _sampled(
 def check_features(
     path: Path, settings: ImportSettings, video: VideoFacts | None, quick: bool
 ) -> tuple[FileFacts | None, VideoFacts, Values | None]:
-    """Examine every value of a file of features by the code that imports it; only its directory entry if ``quick``.
+    """Examine every value of a file of features with the importing code, or only its directory entry if ``quick``.
 
-    ``video`` has the facts of its video, None without a video. Returns the facts of the features (None if ``quick``),
+    ``video`` has the facts of its video, None if there is none. Returns the facts of the features (None if ``quick``),
     facts that can stand in for those of a video, and what is unusual in the values of vectors.
 
     Raises RgwotError or OSError if the file cannot be used.
@@ -195,10 +195,10 @@ def check_features(
             check_first_row(path, vectors[0])
             values = values_of(np.concatenate(vectors))
             if settings.keypoints is not None:
-                # A point may move evenly, so it is not taken for a clock.
+                # A tracked point may move evenly, so its coordinates are not taken for a clock.
                 values = values._replace(clocks=())
             if array.holes:
-                # Told already.
+                # Already reported.
                 values = values._replace(still=(0, 0), still_channels=())
     return measured, VideoFacts(measured.footage.duration_s, measured.footage.fps), values
 
@@ -286,7 +286,7 @@ def examine(
     if files.stray and not tasks:
         findings.append(Finding("note", "kind", not_read(files.stray, "in no task are left out")))
     for alike in look_alike(map(readable, task_ids)):
-        line = f"tasks {', '.join(map(repr, alike))} count as different; if they are one task, put its videos together"
+        line = f"tasks {', '.join(map(repr, alike))} count as different; if they are one task, use one folder"
         findings.append(Finding("warning", "task", line))
     if not quick:
         findings += _of_copies(root, videos)
@@ -419,9 +419,7 @@ def _of_annotations(
         key_steps = f"{len(occurring)} of {len(expected)} key steps are annotated"
         yield Finding("note", "key_steps", f"step {id_ranges(never)} never occurs: {key_steps}", task)
     for alike in look_alike(step for step in occurring if isinstance(step, str)):
-        line = (
-            f"steps {', '.join(map(repr, alike))} count as different; if they are one step, write its name in one way"
-        )
+        line = f"steps {', '.join(map(repr, alike))} count as different; if they are one step, spell them alike"
         yield Finding("warning", "key_steps", line, task)
     if overlaps := sum(annotation.overlaps for annotation in annotated):
         seconds = sum(annotation.overlap_s for annotation in annotated)
@@ -448,7 +446,7 @@ def _of_lengths(task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:
         if whole and (not usual or any((lengths[name] or 0.0) < _PART * usual for name in parts)):
             line = f"{', '.join(parts)}: the names look like parts of one recording; {_WHOLE}; join them"
             yield Finding("warning", "length", line, task)
-    # Long recordings whose times tell their length are doubted by file.
+    # If its times make a recording longer than a day, they are doubted with the file (`doubted_times`).
     known = [
         length
         for video in videos

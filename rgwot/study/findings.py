@@ -35,8 +35,8 @@ class Finding:
     severity: Severity
     rule: str  #: one word, such as ``pairing``; the same for all findings of a kind
     message: str  #: what was found, what was expected, what to do
-    task: str | None = None  #: None if it concerns the whole dataset
-    file: str | None = None  #: path below the root with ``/``; None if it concerns no single file
+    task: str | None = None  #: None if the finding concerns the whole dataset
+    file: str | None = None  #: path below the root with ``/``; None if the finding does not concern a single file
     where: str = ""  #: place in the file, such as ``line 3``
 
     @property

@@ -65,12 +65,12 @@ def decoder_for(task: Task, method: str, decoder: str) -> Decoder:
 def settings_behind(
     task: Task, method: str = "none", decoder: str | None = None, scored: bool = False
 ) -> dict[str, dict[str, object]]:
-    """Return the settings that make results outdated if they change, by block: of method, decoder and scoring.
+    """Return the settings of method, decoder and scoring whose change makes results outdated, by block.
 
-    Those of earlier stages are among them, because Snakemake checks only the job that makes a file: if a training
+    Settings of earlier stages are included, because Snakemake checks only the job that makes a file: if a training
     fails after a change, the old scores would otherwise seem up to date. Settings that do not affect results
     (`rgwot.config.settings.EXECUTION`) are left out. If whole subjects are held out, the block ``subjects`` has
-    those of videos.
+    the subject of each video.
     """
     embedding = task.study.experiments.embedding(method, task.dataset)
     layers: list[Blocks] = [embedding.by_block()]
@@ -155,18 +155,19 @@ def check_features_of_others(task: Task, part: str) -> None:
 
     Raises RgwotError if a part of an index is of other videos, or was made with other settings.
     """
-    from rgwot.features.store import is_made_from, open_store
-
     index = paths.at(paths.INDEX_PART, dataset=task.dataset, task=task.name, part=part)
     if not index.is_file() or made_here(index):
         return
+    # Zarr takes a tenth of a second to import, and most plans do not need it.
+    from rgwot.features.store import is_made_from, open_store
+
     chosen, there = batch(task, part), [row["video"] for row in read_index(index)]
     sources = {video: source_file(task, video) for video in chosen}
     now = flatten(json.loads(json.dumps(feature_settings(task), default=str)))
     before = flatten(recorded_settings(index))
     changed = next((key for key in now if before and before.get(key) != now[key]), None)
     if others := sorted({*chosen} ^ {*there}):
-        why = f"it has {len(there)} videos, expected {len(chosen)}; {others[0]!r} is in one only"
+        why = f"it has {len(there)} videos, expected {len(chosen)}; {others[0]!r} is not in both"
     elif changed is not None:
         why = f"{changed} is {before.get(changed)!r}, expected {now[changed]!r}"
     elif strange := next(
@@ -177,7 +178,7 @@ def check_features_of_others(task: Task, part: str) -> None:
         ),
         None,
     ):
-        why = f"it is of another file than {strange}"
+        why = f"it was made from another file than {strange}"
     else:
         return
     folder = index.parent
@@ -188,9 +189,9 @@ def check_features_of_others(task: Task, part: str) -> None:
 
 
 def subjects(task: Task, data: SplitSettings) -> dict[str, str]:
-    """Return the subject of each video of a task that has one, by its name or the table of videos, to split by.
+    """Return the subjects by which a task is split: of each video that has one in its name or in the table of videos.
 
-    Nothing is returned if no split goes by subjects. Raises RgwotError for a video with two subjects.
+    The result is empty if the split is not by subject. Raises RgwotError for a video with two subjects.
     """
     if data.split == "all" or data.split_by == "video":
         return {}
@@ -229,7 +230,7 @@ def teaching(task: Task, run: Run) -> list[str]:
 def scored(task: Task, run: Run) -> bool:
     """Return whether a task has an annotated video from which a result did not learn."""
     teaching_videos = teachers(task, run)
-    # Reading annotations is left out where all of them teach.
+    # Annotations need not be read if the result learned from all of them.
     return len(annotated_videos(task)) > teaching_videos and len(scored_videos(task)) > teaching_videos
 
 
@@ -244,7 +245,7 @@ def scoring(task: Task, run: Run) -> str:
     if not scored(task, run):
         raise RgwotError(
             f"{task}: {run.method}/{run.decoder} learns from all annotated videos, so none is left to score; "
-            "expected one that does not teach, as with labelled@n=1 and two annotated videos or more"
+            "expected an annotated video that it does not learn from; annotate two, and use labelled@n=1"
         )
     return annotations
 
@@ -263,7 +264,7 @@ def extraction_files(task: Task, chosen: Iterable[str]) -> list[str]:
 def weights_file(study: Study, dataset: str) -> list[str]:
     """Return the checkpoint file of the backbone, from which features are made, if the configuration names one.
 
-    Raises RgwotError if the file does not exist, once instead of for every video.
+    Raises RgwotError if the file does not exist, so that there is one error instead of one per video.
     """
     features = study.experiments.common(FeatureSettings, dataset)
     backbone = extractor(features.backbone)

@@ -49,8 +49,8 @@ def _page_runs(task: Task, seeds: Sequence[int]) -> tuple[Run, ...]:
 def _runs_of(task: Task, key: str, methods: Sequence[str], seeds: Sequence[int]) -> tuple[Run, ...]:
     """Return the results that a key of the configuration names and that the task can have.
 
-    Those that learned from annotated videos come first. If some videos are annotated and some are not, or only
-    in part, the first method is among these, with the first seed.
+    Results that learned from annotated videos come first. If there is something to learn and no such result is named,
+    the first method gets one, with the first seed.
     """
     runs: dict[Run, None] = {}
     for text in methods:
@@ -115,7 +115,7 @@ def names_file(task: Task) -> str:
 
 
 def told_by_people(task: Task) -> list[str]:
-    """Return the files that people write for the page of a task, if they exist: names, and what they expect.
+    """Return the files that people write for the page of a task, if they exist: names, and the expected procedure.
 
     Raises RgwotError if Snakemake would stop because of the time of one.
     """

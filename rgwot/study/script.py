@@ -106,9 +106,9 @@ class Stage:
 def stage(snakemake: Any, name: str) -> Iterator[Stage]:
     """Run the body of a script as a stage, with its messages in the log of the rule and a record of its output.
 
-    A user's mistake ends the job with one line in the log, any other error with a traceback in the log. Another attempt
-    (``retries``) after such a line repeats it and ends at once, because the same files and settings would end in the
-    same line; errors of the system are tried again.
+    A user's mistake ends the job with one line in the log, any other error with a traceback. After a user's mistake,
+    further attempts (``retries``) repeat the line and end at once, because the same files and settings would give the
+    same line; after errors of the system, the job is tried again.
     """
     atexit.register(_leave)
     # The progress of a job is also reported to the run, which shows it.
@@ -122,8 +122,8 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
     refusal.unlink(missing_ok=True)
     with open(snakemake.log[0], "w", encoding="utf-8", buffering=1) as log, redirect_stderr(log):
         stderr = os.dup(2)
-        # FFmpeg, OpenMP and CUDA write to file descriptor 2 itself. Only a swap brings their complaints into the log,
-        # because a rule with a script has no shell command whose streams could be redirected.
+        # FFmpeg, OpenMP and CUDA write to file descriptor 2 itself, so it is replaced to bring their messages into the
+        # log: a rule with a script has no shell command whose streams could be redirected.
         os.dup2(log.fileno(), 2)
         try:
             with messages(log):
@@ -139,7 +139,7 @@ def stage(snakemake: Any, name: str) -> Iterator[Stage]:
         except KeyboardInterrupt:
             log.write("rgwot: interrupted\n")
             sys.exit(130)
-        except Exception:  # noqa: BLE001 - a bug: its traceback belongs into the log
+        except Exception:  # noqa: BLE001 - a bug: its traceback belongs in the log
             traceback.print_exc(file=log)
             sys.exit(1)
         finally:

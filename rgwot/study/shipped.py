@@ -1,4 +1,4 @@
-"""The files of the workflow, and the folder of a study: the commands ``init`` and ``run``.
+"""The files of the workflow, and the folder of a study, for the commands ``init`` and ``run``.
 
 A wheel has the workflow's files inside the package, a checkout beside it. Every ``rgwot run`` waits for this module, so
 the functions of ``init`` import what they need.
@@ -91,7 +91,7 @@ def snakemake_command(arguments: Sequence[str]) -> list[str]:
     Raises
     ------
     RgwotError
-        Without a configuration, without Snakemake, or for a target in another case.
+        If there is no configuration, Snakemake is not installed, or a target is written in another case.
     """
     if find_spec("snakemake") is None:
         raise RgwotError(

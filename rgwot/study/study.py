@@ -28,7 +28,7 @@ _OF_THIS_RUN: list[object] = []
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A configuration. The functions of `rgwot.study` take a study or one of its tasks, and cache their results for it.
+    """A configuration; the functions of `rgwot.study` take a study or one of its tasks, and cache results with it.
 
     Attributes
     ----------

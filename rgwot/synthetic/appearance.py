@@ -122,8 +122,8 @@ class _Motion:
     squash: float = 1.0
 
 
-#: The displacement of a motion as a function of the sine and cosine of its phase and the phase itself, in radians;
-#: period 2 pi.
+#: The displacement of each motion as a function of sine and cosine of its phase and of the phase itself, in radians;
+#: its period is 2 pi.
 MOTIONS: dict[str, Callable[[float, float, float], _Motion]] = {
     "stir": lambda s, c, phase: _Motion(0.5 * c, 0.5 * s, 0.25 * c),
     "cut": lambda s, c, phase: _Motion(0.3 * s, 0.6 * abs(c) - 0.5, -0.3),
@@ -167,7 +167,7 @@ def _lobes(x: Field, y: Field, lobes: int, depth: float) -> Field:
     return result
 
 
-#: Signed distances (negative inside) of the outlines an object can have, radius about 1.
+#: Signed distances (negative inside) from the outlines that an object can have; their radius is about 1.
 SHAPES: dict[str, Callable[[Field, Field], Field]] = {
     "disc": lambda x, y: np.hypot(x, y) - 0.97,
     "square": lambda x, y: np.maximum(np.abs(x), np.abs(y)) - 0.86,
@@ -187,7 +187,7 @@ SHAPES: dict[str, Callable[[Field, Field], Field]] = {
     "pair": lambda x, y: np.minimum(np.hypot(x + 0.5, y), np.hypot(x - 0.5, y)) - 0.49,
 }
 
-#: Patterns in about [-1, 1] an object can carry; ``f``: periods across the radius, ``p``: phase.
+#: Patterns that an object can carry, with values in about [-1, 1]; ``f``: periods across the radius, ``p``: phase.
 TEXTURES: tuple[Callable[[Field, Field, float, float], NDArray[np.floating[Any]]], ...] = (
     lambda x, y, f, p: np.sin(2 * np.pi * (f * x + p)),
     lambda x, y, f, p: np.sign(np.sin(np.pi * 1.6 * f * x + p)) * np.sign(np.sin(np.pi * 1.6 * f * y)),
@@ -227,7 +227,7 @@ def draw_object(shape: str, texture: int, first: Field, second: Field, periods: 
 
 
 def draw_tool(kind: int, handle: Field, head: Field) -> Image8:
-    """Draw one of six tools, tip at the centre of the plane, handle down; the result is as for `draw_object`."""
+    """Draw one of six tools, with its tip at the centre and the handle down; the result is as for `draw_object`."""
     x, y = _plane()
     stick = np.maximum(np.abs(x) - 0.09, np.abs(y - 0.65) - 0.5)
     heads = (
@@ -246,7 +246,7 @@ def draw_tool(kind: int, handle: Field, head: Field) -> Image8:
 
 
 def draw_hand(skin: Field, sleeve: Field) -> Image8:
-    """Draw a fist at the centre of the plane, the forearm running down; the result is as for `draw_object`."""
+    """Draw a fist at the centre of the plane, with the forearm below it; the result is as for `draw_object`."""
     x, y = _plane()
     fist = np.hypot(x, y * 1.15) - 0.3
     fingers = np.min([np.hypot(x - dx, y + 0.24) - 0.1 for dx in (-0.2, -0.07, 0.07, 0.2)], axis=0)

@@ -11,7 +11,7 @@ from scipy.signal import lfilter
 
 #: Key steps in their usual order, with their median durations in seconds.
 STEPS = {"fill": 7.0, "boil": 12.0, "pour": 5.0, "stir": 8.0, "taste": 4.0, "clean": 9.0}
-#: What recordings do differently: a swap of two key steps, one that is left out, and one that is done again.
+#: Deviations of recordings: two key steps swapped, a key step left out, and a key step done again.
 SWAPPED = {"r04": ("stir", "taste"), "r09": ("fill", "boil")}
 LEFT_OUT = {"r06": "pour", "r11": "taste"}
 AGAIN = {"r02": "pour"}
@@ -19,7 +19,7 @@ AGAIN = {"r02": "pour"}
 CHANNELS = ("acc_x", "acc_y", "acc_z", "gyro_x", "gyro_y", "gyro_z", "grip", "heat")
 RECORDINGS = 12
 FPS = 10
-#: Variation of durations (of their logarithms), of a person's habits, and of the noise, which lasts for some samples.
+#: Standard deviations of log durations, of habits of people and of noise; correlation of noise in successive samples.
 DURATION_SIGMA, PERSON_SIGMA, NOISE_SIGMA, NOISE_MEMORY = 0.25, 0.25, 0.5, 0.8
 IDLE_S = (0.5, 2.5)
 
@@ -37,8 +37,8 @@ class Example:
     labels : dict of pandas.DataFrame
         The segments of all recordings: ``start_s, end_s, label``; the time between them is background.
     deviations : pandas.DataFrame
-        ``video, kind, label``: the recordings that do something differently, and what. The kinds are ``swapped`` (the
-        two key steps are joined by a plus sign), ``left out`` and ``again``.
+        ``video, kind, label``: the recordings that deviate, and how. The kinds are ``swapped`` (``label`` is
+        the two key steps, joined by a plus sign), ``left out`` and ``again``.
     """
 
     videos: dict[str, pd.DataFrame]

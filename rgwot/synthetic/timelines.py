@@ -55,9 +55,9 @@ STEP_SIGMA = 0.9
 def parametric(K: int, settings: SynthSettings, rng: np.random.Generator) -> list[Timeline]:
     """Draw the timelines of one task with K key steps, one per video.
 
-    They have steps 1..K with a random number of neighbouring swaps per video (their rate is solved so that the
+    They have steps 1..K with a random number of swaps of neighbouring steps per video (their rate is chosen so that the
     order variation is nearest to the request), missing steps, log-normal durations, cuts, lead-in, tail and uneven
-    gaps. Every label occurs in at least two videos, if the task has two.
+    gaps. Every step occurs in at least two videos, if the task has two.
     """
     has_step = present(np.ones((settings.n_videos, K), dtype=bool), settings.missing, rng)
     orders = _orders(has_step, settings.order_distance, rng)
@@ -94,7 +94,7 @@ def mean_discordance(orders: Sequence[Sequence[int]]) -> float:
 def present(done: NDArray[np.bool_], missing: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Drop steps at random until the share of missing ones is met.
 
-    Every label keeps at least two videos, and every video two steps, if there are so many.
+    Every step stays in at least two videos, and every video keeps at least two steps, if there are as many.
     """
     has = done.copy()
     n_videos, K = has.shape
@@ -111,7 +111,7 @@ def present(done: NDArray[np.bool_], missing: float, rng: np.random.Generator) -
 
 
 def _orders(present: NDArray[np.bool_], distance: float, rng: np.random.Generator) -> list[list[int]]:
-    """Return the order of steps in each video, with as many neighbouring swaps as the order variation requires."""
+    """Return the order of steps in each video, with as many swaps of neighbours as the order variation requires."""
     best: list[list[int]] = []
     least = np.inf
     for _ in range(8):
@@ -128,8 +128,8 @@ def _swapped(present: NDArray[np.bool_], distance: float, rng: np.random.Generat
     n_videos, K = present.shape
     most = 4 * K * K
     swaps: NDArray[np.int64] = rng.integers(0, K - 1, (n_videos, most))
-    # The number of swaps of a video grows with the rate, in proportion to a fixed number: the order variation then
-    # changes smoothly with the rate, and the nearest rate can be searched for.
+    # The number of swaps of neighbouring steps in a video is the rate times a fixed number. The order variation then
+    # changes smoothly with the rate, so that the best rate can be searched for.
     spread = rng.gamma(2.0, 0.5, (n_videos,))
 
     def at(rate: float) -> list[list[int]]:
@@ -180,8 +180,8 @@ def compose(
     pieces = sum(len(sequence) for sequence in sequences)
     total = max(pieces, round(distinct / (1.0 - settings.repeated)))
     clips_s = float(durations.sum())
-    # In short clips, pieces must be long enough to be sampled: first the number of cuts is reduced, then foreground is
-    # added.
+    # In short clips, pieces may be too short to be sampled; then the number of cuts is reduced first, and foreground
+    # added next.
     total = max(pieces, min(total, int(0.8 * settings.foreground * clips_s / SHORTEST_S)))
     foreground = max(settings.foreground, min(0.8, pieces * SHORTEST_S / 0.8 / clips_s))
     floor = min(MIN_PIECE_S, 0.8 * foreground * clips_s / total)
@@ -249,7 +249,7 @@ def _cut(
 
 
 def _position(sequence: list[Piece], index: int, gapless: bool, rng: np.random.Generator) -> int:
-    """Return the place of the second part of a piece: right after the first part, or after a later, different step."""
+    """Return the place of the second part of a cut piece: after the first part, or after a later, different step."""
     step = sequence[index].key_step
     behind = [
         place
@@ -324,7 +324,7 @@ TIMELINES, LOOK, FIRST_VIDEO = 0, 1, 2
 
 @dataclass(frozen=True)
 class VideoPlan:
-    """Everything one video is made of; ``video`` and ``annotation`` are paths below the root, with forward slashes.
+    """Everything that one video is made from; ``video`` and ``annotation`` are paths below the root, with ``/``.
 
     ``names`` are those of the key steps, and the seeds those of the task's look and of this video's pictures.
     """
@@ -357,7 +357,7 @@ def clip_path(task: str, name: str) -> str:
 
 
 DrawTimelines = Callable[[int, SynthSettings, np.random.Generator], list[Timeline]]
-"""K, settings and random numbers -> what happens in the videos of a task with K key steps."""
+"""A function of K, settings and random numbers that returns the timelines of a task with K key steps."""
 
 
 def plan(settings: SynthSettings, draw: DrawTimelines = parametric) -> list[VideoPlan]:

@@ -71,7 +71,7 @@ class Scene:
         self._sprites: dict[int, tuple[Image.Image, Image.Image]] = {}
 
     def frame(self, index: int, time_s: float) -> NDArray[np.uint8]:
-        """Render the frame at a time, RGB ``(height, width, 3)`` uint8; its number picks the noise of the sensor."""
+        """Render the frame at a time, RGB ``(height, width, 3)`` uint8; ``index`` selects the noise of the sensor."""
         bout = self._bouts[max(0, int(np.searchsorted(self._starts, time_s, side="right")) - 1)]
         pose = self._pose(time_s, bout.away)
         picture = self._table_view(pose)
@@ -192,7 +192,7 @@ class Scene:
         picture.paste(view, (left, top), view)
 
     def _sensor(self, picture: Image.Image, index: int, time_s: float) -> Image.Image:
-        # Cheap and without state: the frame number picks the part of the grain, the time sets the exposure.
+        # Cheap and without state: the number of the frame selects a part of the grain, its time sets the exposure.
         left, top = (index * 37) % 64, (index * 23 + index // 64) % 64
         grain = self._noise.crop((left, top, left + self.width, top + self.height))
         depth, rate = self._exposure
@@ -216,7 +216,7 @@ class _Bout(NamedTuple):
     """One stretch of the clip with one activity, until the next one."""
 
     start_s: float
-    activity: int | None  #: its number; None: resting hands, or nothing where the camera looks away
+    activity: int | None  #: its number; None means resting hands, or nothing if the camera looks away
     phase: float  #: where in its motion the activity starts, in [0, 1)
     away: tuple[float, float] = (0.0, 0.0)  #: shift of the camera, in frame heights
 
@@ -254,8 +254,8 @@ def bouts_of(timeline: Timeline, n_steps: int, n_shared: int, n_own: int, rng: n
 
 log = logging.getLogger(__name__)
 
-# One thread and no mbtree, because x264 decides differently from run to run otherwise; a key frame a second makes
-# seeking cheap.
+# One thread and no mbtree, because x264 would otherwise decide differently from run to run; one key frame per
+# second makes seeking cheap.
 _X264 = {"preset": "veryfast", "crf": "27", "x264-params": "mbtree=0", "g": str(FPS), "threads": "1"}
 
 
@@ -290,7 +290,7 @@ def write_dataset(settings: SynthSettings, root: str | os.PathLike[str], jobs: i
 def write_videos(
     videos: list[VideoPlan], settings: SynthSettings, root: str | os.PathLike[str], jobs: int = 1
 ) -> list[Path]:
-    """Write planned videos as `write_dataset` does; of the settings only the size of the pictures is read."""
+    """Write planned videos as `write_dataset` does; the only setting that is read is the size of the pictures."""
     with (
         nullcontext(Path(root)) if Path(root).exists() else replacing(root) as folder,
         Progress(log, f"synth {root}", len(videos), unit="video") as progress,
@@ -321,7 +321,7 @@ def _written(videos: list[VideoPlan], root: Path, settings: SynthSettings, jobs:
 
 
 def _end_with_parent() -> None:
-    """Let this process end when the one that started it does, however that was killed."""
+    """End this process when the process that started it ends, even if that was killed."""
     parent = parent_process()
     assert parent is not None
 

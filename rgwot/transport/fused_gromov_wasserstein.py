@@ -220,7 +220,7 @@ class _Problem:
 
     def project(self, z: Tensor, f: Tensor | None, tolerance: float) -> _State:
         """Return the entropic optimum of the linear cost z; Sinkhorn starts from the potential f."""
-        result = sinkhorn(z, self.p, self.q, self.epsilon, f=f, tolerance=tolerance)
+        result = sinkhorn(z / -self.epsilon, self.p, self.q, f=f, tolerance=tolerance)
         return self.state(z, result.f, result.plan, result.log_plan)
 
 

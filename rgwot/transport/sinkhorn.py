@@ -75,7 +75,7 @@ class SinkhornResult(NamedTuple):
     plan, log_plan : Tensor, shape (B, N, M)
         The plan and its logarithm, which stays finite where the plan underflows.
     f : Tensor, shape (B, N)
-        Row potential in units of epsilon; pass it back in to warm-start a neighbouring problem.
+        Row potential, in units of epsilon for a cost; pass it back in to warm-start a neighbouring problem.
     marginal_error : Tensor, shape (B,)
         Largest relative violation of a row sum, max_i \|(T 1)_i - p_i\| / p_i; column sums are exact.
     """
@@ -87,28 +87,28 @@ class SinkhornResult(NamedTuple):
 
 
 def sinkhorn(
-    cost: Tensor,
+    log_kernel: Tensor,
     p: Tensor,
     q: Tensor,
-    epsilon: float,
     *,
     tolerance: float,
     f: Tensor | None = None,
     max_passes: int = _MAX_PASSES,
 ) -> SinkhornResult:
-    r"""Minimise :math:`\langle C, T\rangle + \epsilon \sum T \log T` subject to T 1 = p and T^T 1 = q.
+    r"""Scale a kernel to marginals: minimise :math:`\sum T (\log T - \log K)` subject to T 1 = p and T^T 1 = q.
+
+    With :math:`\log K = -C / \epsilon` this is entropic transport of the cost C,
+    :math:`\langle C, T\rangle + \epsilon \sum T \log T`.
 
     Parameters
     ----------
-    cost : Tensor, shape (B, N, M), float64
+    log_kernel : Tensor, shape (B, N, M), float64
     p, q : Tensor, shape (B, N) and (B, M)
         Row and column marginal, positive, sum 1.
-    epsilon : float
-        Entropy weight, in units of the cost.
     tolerance : float
         Stop when the marginal error of every problem of the batch is at most this.
     f : Tensor, shape (B, N), optional
-        Row potential to start from, in units of epsilon.
+        Row potential to start from.
     max_passes : int
         Upper limit of potential updates.
 
@@ -117,7 +117,6 @@ def sinkhorn(
     M. Cuturi, "Sinkhorn distances", NeurIPS 2013; Newton steps on the semi-dual as in G. Peyre and M. Cuturi,
     "Computational optimal transport", 2019, section 4.
     """
-    log_kernel = cost / -epsilon
     log_p, log_q = p.log(), q.log()
     f = torch.zeros_like(p) if f is None else f
     for done in range(max_passes + 1):

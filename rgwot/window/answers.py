@@ -1,4 +1,4 @@
-"""Answers of the server: which are wanted, which is being computed, and the latest of every task."""
+"""Answers of the server: those wanted, the one being computed, and the latest answer of every task."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Answers:
     study
         A function that returns the study as its files are now.
     running
-        A function that returns whether a run is at work, which rewrites files that an answer needs.
+        A function that returns whether a run is at work; a run rewrites files that an answer needs.
     """
 
     def __init__(self, study: Callable[[], Study], running: Callable[[], bool] = lambda: False) -> None:
@@ -34,23 +34,23 @@ class Answers:
         self._latest: dict[tuple[str, str], dict[str, Any]] = {}
         self._versions: dict[tuple[str, str], int] = {}
         self._faults: dict[tuple[str, str], str] = {}
-        # Whether an answer is to be learned, or read from what a run wrote.
+        # Whether a wanted answer should be learned (True), or read from what a run wrote (False).
         self._wanted: dict[tuple[str, str], bool] = {}
-        # The same of answers that could not be read during a run; they are wanted when it has ended.
+        # The same for answers that could not be read during a run; they are wanted again when the run has ended.
         self._after_run: dict[tuple[str, str], bool] = {}
         self._at_work: tuple[str, str] | None = None
-        # Guards the fields above and the computation: two at once would take twice as long, and share the cache.
+        # Locks for the fields above and for the computation: two at once would take twice as long, and share the cache.
         self._changed, self._computing = threading.Condition(), threading.Lock()
         threading.Thread(target=self._work, daemon=True, name="answers").start()
 
     def want(self, dataset: str, task: str) -> None:
-        """Ask for an answer from the labels as they are; it replaces one that is wanted already."""
+        """Request an answer from the current labels; it replaces an earlier request."""
         with self._changed:
             self._wanted[dataset, task] = True
             self._changed.notify()
 
     def ran(self) -> None:
-        """Take the latest answers from the files that a run wrote, with what it decided of their deviations."""
+        """Read the latest answers from the files of a run, which also decided which of their deviations hold."""
         with self._changed:
             for key, to_learn in [*self._after_run.items(), *((key, False) for key in self._latest)]:
                 self._wanted[key] = self._wanted.get(key, False) or to_learn
@@ -58,7 +58,7 @@ class Answers:
             self._changed.notify()
 
     def warm(self, dataset: str, task: str) -> None:
-        """Prepare for the first labels, which then need not wait for imports and embeddings."""
+        """Load modules and embeddings, so that the answer to the first labels need not wait for them."""
 
         def work() -> None:
             # A page that is shown before there are results has nothing to prepare.
@@ -70,7 +70,7 @@ class Answers:
     def state(self) -> dict[str, Any]:
         """Return for each task the ``version`` of its answer, and what went wrong.
 
-        ``working`` tells that another answer is being computed, ``waiting`` that it waits for the end of a run.
+        ``working`` says whether another answer is being computed, ``waiting`` whether it waits for the end of a run.
         """
         with self._changed:
             return {
@@ -90,10 +90,16 @@ class Answers:
             }
 
     def latest(self, dataset: str, task: str) -> dict[str, Any]:
-        """Return the latest answer of a task with its ``version``; empty without one."""
+        """Return the latest answer of a task with its ``version``; empty if there is none."""
         with self._changed:
             key = dataset, task
             return {**self._latest.get(key, {}), "version": self._versions.get(key, 0)}
+
+    def labels_now(self, dataset: str, task: str) -> dict[str, Any]:
+        """Return the labels and names of a task, which may be newer than its page; empty if they cannot be read."""
+        with suppress(RgwotError, OSError):
+            return self._learner((dataset, task)).labels_now(self._study())
+        return {}
 
     def with_K(self, dataset: str, task: str, K: int) -> dict[str, Any]:
         """Return the answer of a task without labels, with K key steps."""
@@ -106,7 +112,7 @@ class Answers:
             return self._learner((dataset, task)).question(self._study(), number)
 
     def _learner(self, key: tuple[str, str]) -> Learner:
-        # Imported here, because it takes seconds, in which the first page can be seen.
+        # Imported here, because this takes seconds, and the first page should not wait for it.
         from rgwot.window.learning import Learner
 
         return self._learners.setdefault(key, Learner(*key))
@@ -115,7 +121,7 @@ class Answers:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._wanted)
-                # Labels that are saved while this is computed are asked for again.
+                # If labels are saved during the computation, they request another answer.
                 self._at_work = key = next(iter(self._wanted))
                 to_learn = self._wanted.pop(key)
             running, unread = self._running(), False

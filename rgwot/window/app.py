@@ -37,7 +37,7 @@ Answer = Callable[[Request, Mapping[str, Any]], object]
 
 
 class _Endpoints:
-    """The answers to the questions and changes of a session's pages."""
+    """The answers to the requests of a session's pages: those that only read, and those that change something."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -53,7 +53,9 @@ class _Endpoints:
         if page is None:
             return RedirectResponse("/", 303)
         self.session.answers.warm(dataset, task)
-        return HTMLResponse(as_window(page, self.session.files(dataset, task)))
+        # First the digests: a file that changes meanwhile is then refused, and not replaced by what nobody saw.
+        files = self.session.files(dataset, task)
+        return HTMLResponse(as_window(page, files, self.session.answers.labels_now(dataset, task)))
 
     def result(self, request: Request) -> Response:
         file = Path(RESULTS, request.path_params["path"])
@@ -192,7 +194,7 @@ def _change(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _answered(answer: Callable[[], object]) -> Response:
-    """Return an answer as a response; a mistake is one line, with the status by which a page tells what to do."""
+    """Return an answer as a response; a mistake is one line, with a status from which a page knows what to do."""
     try:
         found = answer()
     except SomebodyElses as error:

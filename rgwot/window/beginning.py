@@ -1,4 +1,4 @@
-"""Open a folder: it may be a study, or hold videos, for which a study is then made beside it."""
+"""Open a folder, which is a study, or has videos for which a study is made beside it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SUFFIX = "_study"
 class Proposal:
     """A study that could be made of a folder of videos.
 
-    ``flat`` tells that the videos lie in ``videos`` itself, which is one task then; ``tasks`` has the number of videos
-    of each task.
+    ``flat`` says whether the videos lie in ``videos`` itself, which is then one task; ``tasks`` has the number of
+    videos of each task.
     """
 
     videos: Path
@@ -32,7 +32,7 @@ class Proposal:
 def study_or_proposal(folder: Path) -> Path | Proposal:
     """Return the folder of a study, or what could be made of a folder of videos.
 
-    A study that was made of the folder before is found again.
+    If a study was made of this folder before, its folder is returned.
 
     Raises RgwotError if the folder is neither.
     """
@@ -56,12 +56,12 @@ def study_or_proposal(folder: Path) -> Path | Proposal:
 def begin(proposal: Proposal, name: str, task: str) -> Path:
     """Make the study of a proposal in the folder ``name`` beside the videos; return its folder.
 
-    Videos that lie in no folder of a task are linked as the task ``task``.
+    Videos outside the folder of a task are linked into a folder of the task ``task``.
 
     Raises
     ------
     RgwotError
-        For a name that a folder cannot have, and in the same cases as `rgwot.study.shipped.start_study`.
+        If a folder cannot have this name; also in the cases of `rgwot.study.shipped.start_study`.
     """
     study = proposal.videos.with_name(_folder_name("the study", name))
     if not proposal.flat:

@@ -16,7 +16,7 @@ from rgwot.runtime.errors import RgwotError
 
 #: Number of channels by default, and the largest number that a page may choose.
 FEW, MOST = 4, 12
-#: Most points of a channel, an hour at 25 Hz; longer ones are thinned evenly.
+#: Largest number of points per channel, an hour at 25 Hz; longer channels are thinned evenly.
 POINTS = 90_000
 #: Values are rounded to this share of the range of their channel, less than a pixel.
 FINEST = 1 / 5000
@@ -30,7 +30,7 @@ def channels(dataset: str, task: str, video: str, chosen: Sequence[int] = ()) ->
     dataset, task, video
         Ids; the features are those of the study in the current folder.
     chosen
-        Numbers of the channels, from 0. Without any, those that stand out most from their own jitter (`telling`).
+        Numbers of the channels, from 0. If empty, the channels that stand out most from their own jitter (`telling`).
 
     Returns
     -------
@@ -41,7 +41,7 @@ def channels(dataset: str, task: str, video: str, chosen: Sequence[int] = ()) ->
     Raises
     ------
     RgwotError
-        If there are no features yet, they are maps and not vectors, or a number is not that of a channel.
+        If there are no features yet, features are maps instead of vectors, or there is no channel of a chosen number.
     """
     path = paths.at(paths.FEATURES, Path(RESULTS), dataset=dataset, task=task, video=video)
     store = open_store(path)
@@ -70,9 +70,9 @@ def _short(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def telling(values: NDArray[np.float64]) -> list[int]:
-    """Return the `FEW` channels (T, C) that stand out most: of largest variance by mean squared successive difference.
+    """Return the `FEW` of channels (T, C) with the largest ratio of variance to mean squared successive difference.
 
-    The ratio does not depend on the unit of a channel. It is near 1/2 for noise, and large for what changes slowly.
+    The ratio does not depend on the unit of a channel. It is near 1/2 for noise, and large for slow changes.
 
     >>> time = np.arange(100.0)
     >>> telling(np.stack([time % 2, np.sin(time / 9), 0 * time], axis=1))

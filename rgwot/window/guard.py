@@ -1,9 +1,9 @@
-"""Access to the server: only for the browser that got the address with the token, and for none of its other pages.
+"""Access to the server, only for the browser that got the address with the token, and only for the server's pages.
 
 Any program and any web page on the machine can reach a port of 127.0.0.1. The token in the address is exchanged for a
 cookie that no script reads and no other site sends (HttpOnly, SameSite=Strict). Ports of one machine are one site for
 a browser, so a request that changes something also has to come from a page of this server (Origin), and the name in
-the address has to be one of this machine (Host), or a foreign name could be led to 127.0.0.1 (DNS rebinding).
+the address has to be one of this machine (Host), because a foreign name could lead to 127.0.0.1 (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Keys:
-    """The secrets of one run of the server; those of an earlier run open nothing.
+    """The secrets of one run of the server; secrets of earlier runs are not accepted.
 
     Attributes
     ----------
     token
-        What the printed address ends with.
+        The end of the printed address.
     once
-        What the address ends with that a browser is started with, which everybody on the machine can see in the list
-        of processes. It opens the window once.
+        The end of the address with which a browser is started. It opens the window only once, because everybody on the
+        machine can see it in the list of processes.
     cookie, secret
         Name and value of the cookie. The name has the port, because ports share cookies.
     """
@@ -55,7 +55,7 @@ class Keys:
         self.cookie = f"rgwot-{port}"
 
     def opens(self, token: str) -> bool:
-        """Return whether a token is the one of the address, or the one that opens once, in constant time."""
+        """Return whether this is the token of the address or the one that opens once, compared in constant time."""
         if self.once and hmac.compare_digest(token.encode(), self.once.encode()):
             self.once = ""
             return True
@@ -75,9 +75,9 @@ class Keys:
 
 
 def names_of_host(host: str) -> frozenset[str] | None:
-    """Return the names under which a server that listens on ``host`` may be addressed; None beside numeric addresses.
+    """Return the names by which a server on ``host`` may be addressed, apart from numeric addresses.
 
-    A server of the loopback has those of the loopback. Others also have the names of the machine.
+    A server on the loopback has the names of the loopback. Other servers also have the names of the machine.
     """
     if host in _LOOPBACK:
         return frozenset(_LOOPBACK)
@@ -88,7 +88,7 @@ def is_own_host(header: str, names: frozenset[str], numeric: bool) -> bool:
     """Return whether a Host header names this machine.
 
     If ``numeric``, every numeric address is accepted, because no name server can redirect it.
-    The port may be another one at the near end of a tunnel.
+    The port may differ, because a tunnel may have another port at the browser's end.
     """
     try:
         name = urlsplit(f"//{header}").hostname or ""
@@ -105,7 +105,7 @@ def is_own_host(header: str, names: frozenset[str], numeric: bool) -> bool:
 
 
 class Guard:
-    """The outermost layer of the application: it answers whatever must not come further, and adds `HEADERS`.
+    """The outermost layer of the application: it refuses requests that must not go further, and adds `HEADERS`.
 
     ``/`` with the right token sets the cookie; everything else needs it. Bodies are read here, up to `MOST_BYTES`.
     """
@@ -157,8 +157,8 @@ class Guard:
     async def _welcome(self, send: Send, token: str) -> None:
         """Exchange the token for the cookie, and open the page at an address without the token.
 
-        The page goes on by itself instead of being sent on: after a click in another site, a browser would not send the
-        new cookie along a redirection.
+        The page opens the next address itself, without a redirection: after a click on another site, a browser would
+        not send the new cookie with a redirected request.
         """
         if not self._keys.opens(token):
             await _say(send, 403, "this token is not valid (any more); open the address that rgwot open printed last")
@@ -167,7 +167,7 @@ class Guard:
 
 
 async def _body(receive: Receive, headers: Mapping[str, str]) -> bytes | None:
-    """Return the body of a request, or None if it is too large; what is too large is not read to its end."""
+    """Return the body of a request, or None if it is too large; then it is not read to its end."""
     told = headers.get("content-length", "0")
     # int raises an error for numbers of thousands of digits.
     if not told.isdecimal() or len(told) > len(str(MOST_BYTES)) or int(told) > MOST_BYTES:
@@ -187,7 +187,7 @@ async def _body(receive: Receive, headers: Mapping[str, str]) -> bytes | None:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Return a function that hands over a body that was read, and then what comes."""
+    """Return a function that first returns the body, which was read already, and then further messages."""
     told = False
 
     async def first() -> Message:

@@ -61,11 +61,16 @@ def _files(dataset: str, task: str) -> tuple[Path, Path]:
     return page, KEPT / dataset / page.name
 
 
-def as_window(page: LastPage, files: Mapping[str, object]) -> str:
-    """Return a page with the time at which it was made, by which its script knows of the server, and its files."""
+def as_window(page: LastPage, files: Mapping[str, object], now: Mapping[str, object]) -> str:
+    """Return a page with the time at which it was made, by which its script knows that it has a server.
+
+    ``files`` are those that it may save (`rgwot.window.study_files.contents`). ``now`` replaces the data of the page
+    that are older than the labels; it is empty while a run writes the files that are needed for it.
+    """
     text = in_window(page.text).replace('<html lang="en">', f'<html lang="en" data-window="{page.made}">', 1)
     first = _DATA.format("data")
-    return text.replace(first, f"{_DATA.format('files')}{embedded(files)}</script>\n{first}", 1)
+    blocks = [f"{_DATA.format(name)}{embedded(data)}</script>\n" for name, data in (("files", files), ("now", now))]
+    return text.replace(first, f"{''.join(blocks)}{first}", 1)
 
 
 def names_on(page: str, typed: Mapping[str, RunNames]) -> dict[str, dict[str, Any]]:

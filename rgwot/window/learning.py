@@ -1,4 +1,4 @@
-"""Key steps computed in the server, by the functions of the workflow, from embeddings that it keeps in memory.
+"""Key steps computed in the server with the functions of the workflow, from embeddings kept in memory.
 
 The workflow writes the same files later: equal labels, settings and seed give equal key steps, to the byte.
 """
@@ -43,7 +43,7 @@ from rgwot.study.pages import names_file, page_runs
 from rgwot.study.study import Study, Task
 from rgwot.timing import predicted_labels
 
-#: The reason for deviations without a sureness: the second reading that decides it takes longer.
+#: Why deviations have no sureness yet: the second reading of all videos, which decides it, takes longer.
 BEING_CHECKED = (
     "Deviations are being checked: a second reading of all videos decides which of them hold. It "
     "is made with the files of the results, within minutes, and then shown here."
@@ -54,7 +54,7 @@ NOT_CHECKED = (
 )
 #: An answer changes little if it gives fewer than this share of all samples another label.
 LITTLE = 0.01
-#: After this many successive answers with little change, more of them are unlikely to help.
+#: After this many successive answers with little change, more labels are unlikely to help.
 IN_A_ROW = 3
 
 
@@ -67,17 +67,17 @@ class _Memory:
     embedded
         Embeddings by method, with the time of their store.
     kept
-        What labels do not change in decoding, by method.
+        Parts of decoding that do not depend on labels, by method.
     asked
-        The same for suggested moments, by method and seed.
+        The same parts for suggesting moments, by method and seed.
     named
         The names (T,) of the key steps of each video in the last answer.
     shares
-        The share of samples that every answer has changed, the last ones.
+        The shares of samples that the last answers have changed, one per answer.
     result
         The id of the key steps of the last answer.
     by_K
-        Key steps without labels by their number, with the run that they belong to and the time of its embeddings.
+        Key steps found without labels, by their number K, the run that they belong to and the time of its embeddings.
     """
 
     embedded: dict[str, tuple[int, EmbeddedTask]] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class Learner:
         self.memory = _Memory()
 
     def taught_run(self, study: Study) -> Run | None:
-        """Return the result that labels teach, or None if there are none, or its embeddings are not there yet."""
+        """Return the result that learns from labels, or None if there are no labels, or no embeddings for it yet."""
         run = next(
             (run for run in page_runs(Task(study, self.dataset, self.task)) if learns_from_labels(run.decoder)), None
         )
@@ -121,7 +121,7 @@ class Learner:
         raise RgwotError(f"{self.dataset}/{self.task}: no result yet; wait for the first answer")
 
     def warm(self, study: Study) -> None:
-        """Read what the first answer needs, and import what decoding imports when it first needs it."""
+        """Read the embeddings for the first answer, and import the modules that decoding imports only when needed."""
         for module in ("networkx", "sklearn.cluster", "sklearn.covariance"):
             import_module(module)
         run = self.plain_run(study)
@@ -131,7 +131,7 @@ class Learner:
             kept.contexts(frames_of(embedded.videos, embedded.features_fps))
 
     def learned(self, study: Study) -> dict[str, Any] | None:
-        """Return the answer from the labels as they are now; without labels, the result that needs none.
+        """Return the answer from the current labels or, without labels, the result that does not learn from any.
 
         It is None if the result has no files yet.
         """
@@ -146,7 +146,7 @@ class Learner:
         return {**answer, **changed}
 
     def written(self, study: Study) -> dict[str, Any] | None:
-        """Return the last answer as a run has written it, with the deviations that a second reading decided.
+        """Return the last answer as a run has written it, with deviations confirmed or dropped by a second reading.
 
         It is None if there is no such file, or if it was made from other labels.
         """
@@ -181,6 +181,23 @@ class Learner:
             self.memory.by_K[key] = self._decoded(study, run, decoder, None)
         # Names and labels may have changed since.
         return self._shown(study, run, self.memory.by_K[key], self._labels(study), NOT_CHECKED)
+
+    def labels_now(self, study: Study) -> dict[str, Any]:
+        """Return annotations by the id of a video, annotated steps and typed names, as their files are now."""
+        shown = self._shown_labels(self._labels(study))
+        manifest, names = read_manifest(self.tree.at(paths.MANIFEST)), names_file(Task(study, self.dataset, self.task))
+        return {
+            "truth": dict(zip(manifest["video"], shown["truth"], strict=True)),
+            "steps": shown["steps"],
+            "typed": {name: asdict(typed) for name, typed in read_names(names).items()},
+        }
+
+    def _shown_labels(self, labelled: _Labels) -> dict[str, Any]:
+        steps = labelled.table[labelled.table["key_step"] > 0].to_dict("records")
+        return {
+            "truth": shown_truth(read_manifest(self.tree.at(paths.MANIFEST)), labelled.table),
+            "steps": {str(row["key_step"]): str(row["name"]) for row in steps},
+        }
 
     def question(self, study: Study, number: int) -> list[dict[str, Any]]:
         """Return the moments (``video``, ``time_s``) from whose labels all videos would learn most, the best first."""
@@ -233,12 +250,12 @@ class Learner:
         root = study.config.root_of(self.dataset)
         table, reasons = annotations_now(self.dataset, self.task, root, entry.layout, entry.options(), manifest)
         with TemporaryDirectory() as folder:
-            # Written and read as by the workflow, so that numbers and texts are the same.
+            # Written and read as in the workflow, so that numbers and texts are the same.
             write_csv(table, Path(folder) / "annotations.csv")
             return _Labels(read_annotations(Path(folder) / "annotations.csv", background=True), reasons)
 
     def _changes(self, embedded: EmbeddedTask, key_steps: KeySteps, given: Given) -> dict[str, Any]:
-        """Return what differs from the last answer: spans of each video in milliseconds, and whether little changes."""
+        """Return what differs from the last answer: spans (ms) by video, their share, and whether it stays small."""
         named, spans, differing, total = {}, {}, 0, 0
         task = key_steps.segments["task"]
         names = {0: "-"} | {step: given.names.get(step, str(step)) for step in range(1, given.K + 1)}
@@ -306,7 +323,6 @@ class Learner:
             "facts": asdict(facts),
             "body": shown.body,
             "picture": in_window(filled("picture.html.j2", picture=drawn, most_lines=MOST_LINES)),
-            "truth": shown_truth(manifest, labelled.table),
-            "steps": {str(row["key_step"]): str(row["name"]) for row in annotations.to_dict("records")},
+            **self._shown_labels(labelled),
             "status": [[video.status, video.reason] for video in videos],
         }

@@ -15,7 +15,7 @@ from rgwot.window.saving import OWN
 from rgwot.window.transcode import PLAYS
 
 _FOLDER = OWN / "proxies"
-#: Seconds after which a process that tells whether a video plays, or writes a proxy, is ended.
+#: Seconds after which a process that tests whether a video plays, or writes a proxy, is ended.
 _TELLING_S, _WRITING_S = 60, 3 * 3600
 
 
@@ -27,7 +27,7 @@ class Playable(NamedTuple):
 
 
 class Proxies:
-    """The playable files of the videos of a study; one is made at a time."""
+    """The playable files of the videos of a study; proxies are made one at a time."""
 
     def __init__(self) -> None:
         self._lock, self._one = threading.Lock(), threading.Lock()

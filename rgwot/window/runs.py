@@ -1,4 +1,4 @@
-"""Runs of the workflow behind the window: one at a time, one more if something changed meanwhile, never against a lock.
+"""Runs of the workflow for the window: one at a time, another if something changed meanwhile, none if it is locked.
 
 A run is the command of `rgwot run first`, in a process group of its own, with its messages in a file, so that it also
 goes on, and ends well, if the server is killed.
@@ -21,25 +21,27 @@ from typing import Any
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.notes import FOLDER_VARIABLE, notes
 from rgwot.study.shipped import snakemake_command
+from rgwot.window.remaining import stage_in
 from rgwot.window.saving import OWN
 
 LOG = OWN / "run.log"
 PROGRESS = OWN / "progress"
-#: Seconds without a change after which a run begins that writes what was learned.
+#: A run that writes what was learned begins when nothing has changed for this many seconds.
 QUIET_S = 15.0
 #: Seconds that a cancelled run has to end its jobs.
 PATIENCE_S = 60.0
 _LOCKS = Path(".snakemake/locks")
+_TOTAL = re.compile(r"^total +(\d+)$", re.MULTILINE)
 _DONE = re.compile(r"^(\d+) of (\d+) steps \(", re.MULTILINE)
 _FAULT = re.compile(r"^(?:\d\d:\d\d:\d\d ERROR )?rgwot: (.+)$", re.MULTILINE)
 _ERROR = re.compile(r"^(?:Error in rule .+|\w*(?:Error|Exception)\b.*)$", re.MULTILINE)
-#: How much of the messages is read to find the last step and the fault.
+#: Number of bytes of the messages, from the end, that are searched for the last step and the fault.
 _TAIL = 200_000
 
 
 @dataclass
 class _Wish:
-    """A run that is to begin at a time of the monotonic clock."""
+    """A run that should begin at a time of the monotonic clock."""
 
     at: float
 
@@ -94,8 +96,9 @@ class Runs:
         """Return the state of the runs, as a page shows it.
 
         ``at_work`` and ``waiting`` say whether a run is at work or will begin, ``locked`` whether somebody else's run
-        is. ``done`` of ``steps`` jobs are finished; ``progress`` has a line for each video or training with its
-        seconds left. ``fault`` is the line of a failed run, ``log`` the file of its messages.
+        is. ``done`` of ``steps`` jobs are finished, ``stage`` is that of `stage_in`; ``progress`` has a line for each
+        video or training with its seconds left. ``fault`` is the line of a failed run, ``log`` the file of its
+        messages.
         """
         with self._lock:
             at_work, waiting, fault, cancelled = (
@@ -103,7 +106,8 @@ class Runs:
             )  # fmt: skip
         text = _tail(LOG) if at_work else ""
         steps = _DONE.findall(text)
-        done, total = map(int, steps[-1]) if steps else (0, 0)
+        # Before the first job is done, the table of jobs tells how many there are.
+        done, total = map(int, steps[-1]) if steps else (0, int((_TOTAL.findall(text) or [0])[-1]))
         return {
             "at_work": at_work,
             "waiting": waiting,
@@ -111,6 +115,7 @@ class Runs:
             "locked": not at_work and locked(),
             "done": done,
             "steps": total,
+            "stage": stage_in(text),
             "seconds": round(time.monotonic() - self._began) if at_work else 0,
             "progress": notes(PROGRESS) if at_work else [],
             "fault": fault,
@@ -130,7 +135,7 @@ class Runs:
 
     def _run(self) -> None:
         try:
-            # Without the profile's `quiet`, Snakemake tells how many steps are done.
+            # Without the profile's `quiet`, Snakemake reports how many steps are done.
             command = snakemake_command(["first", "--quiet", "host", "reason", "--nocolor"])
             OWN.mkdir(exist_ok=True)
             self._before()

@@ -22,7 +22,7 @@ OWN = Path(".rgwot")
 
 
 class SomebodyElses(RgwotError):
-    """Error: a file that is not to be replaced; ``apart`` is a free name beside it."""
+    """Error: a file must not be replaced; ``apart`` is a free name beside it."""
 
     def __init__(self, path: Path, why: str) -> None:
         self.apart = free_name(path)
@@ -58,7 +58,7 @@ def digest_of(path: Path) -> str:
 
 
 def free_name(path: Path) -> Path:
-    """Return a path beside another one, with the lowest number that no file has."""
+    """Return a path beside another path, its name with the lowest number that no file has yet."""
     number = 1
     while (apart := path.with_name(f"{path.stem}.{number}{path.suffix}")).exists():
         number += 1
@@ -111,7 +111,7 @@ class Saving:
         SomebodyElses
             If the file has neither the content with the digest ``base`` nor the one that is to be written.
         RgwotError
-            For a content that the commands could not read, a full disk or a folder that cannot be written to.
+            If the commands could not read the content, the disk is full, or the folder cannot be written to.
         """
         with self._lock:
             if apart:
@@ -137,4 +137,4 @@ class Saving:
         if target.taken:
             raise SomebodyElses(target.path, target.taken)
         if digest_of(target.path) != base:
-            raise SomebodyElses(target.path, "was changed since this page has read it")
+            raise SomebodyElses(target.path, "was changed since this page has read it" if base else "is there already")

@@ -21,7 +21,7 @@ from rgwot.window.session import ALONE_S, Session
 
 #: Largest number of connections, of which a browser has six per window; further ones are told that the server is busy.
 MOST_CONNECTIONS = 64
-#: Ports that are tried, one after the other, if none is given.
+#: If no port is given, these are tried one after the other.
 PORTS = range(8765, 8785)
 
 
@@ -42,7 +42,7 @@ def serve(folder: Path, host: str, port: int | None, browser: bool, say: Callabl
     Raises
     ------
     RgwotError
-        If the folder is neither, or the port is taken.
+        If the folder is neither a study nor a folder of videos, or the port is taken.
     """
     opened = study_or_proposal(folder)
     listening = _listen(host, port)

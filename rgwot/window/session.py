@@ -18,6 +18,7 @@ from rgwot.window.answers import Answers
 from rgwot.window.beginning import Proposal, begin
 from rgwot.window.last_pages import keep_pages, last_made, last_page
 from rgwot.window.proxies import Proxies
+from rgwot.window.remaining import STAGES, Remaining, footage
 from rgwot.window.runs import QUIET_S, Runs
 from rgwot.window.saving import Saving
 from rgwot.window.study_files import CONFIG, contents, entries_of, save_another_seed, save_K, target
@@ -35,7 +36,7 @@ class Busy(RgwotError):
 
 
 class Session:
-    """A study that is open in the window; or a folder of videos, until the page has asked what it has to.
+    """A study that is open in the window, or a folder of videos until the user has named the study.
 
     Everything is in the current folder, as for the commands.
     """
@@ -54,6 +55,7 @@ class Session:
     def _enter(self, folder: Path) -> None:
         os.chdir(folder)
         self.saving, self.runs = Saving(), Runs(keep_pages, self._ran)
+        self._remaining = Remaining()
         self.answers, self.proxies = Answers(self.study, self.runs.at_work), Proxies()
         self.proposal = None
         self.runs.want()
@@ -91,7 +93,7 @@ class Session:
     # Windows
 
     def seen(self, window: str) -> int:
-        """Note that a window is open; return the number of open windows."""
+        """Record that a window is open; return the number of open windows."""
         with self._lock:
             self._met = True
             now = time.monotonic()
@@ -129,13 +131,15 @@ class Session:
         try:
             listed, problem = self._tasks(), ""
         except (RgwotError, OSError) as error:
-            # A run rewrites files; what is still missing when it has ended is reported then.
+            # A run rewrites files; files that are missing are reported only after the run has ended.
             listed, problem = [], "" if self.runs.at_work() else one_line(error)
+        run = self.runs.state()
+        left = self._remaining(run, footage(self.study()) if run["progress"] else {})
         return {
             "folder": str(Path.cwd()),
             "tasks": listed,
             "problem": problem,
-            "run": self.runs.state(),
+            "run": {**run, "stages": list(STAGES), "left_s": left},
             "answers": self.answers.state(),
         }
 
@@ -171,7 +175,7 @@ class Session:
         return contents(study, self.saving, page.text if page else "", dataset, task, only)
 
     def save(self, kind: str, dataset: str, task: str, video: str, text: str | None, base: str, apart: bool) -> str:
-        """Save a file of a page; return its new digest. What it changes is learned, and a run writes the results."""
+        """Save a file of a page; return its new digest. New labels are learned from, and a run writes the results."""
         own = target(self.study(), kind, dataset, task, video)
         _, digest = self.saving.save(own, text, base, apart)
         self._changed()

@@ -97,7 +97,7 @@ def _rows(annotation: pd.DataFrame) -> list[list[Any]]:
 
 
 def entries_of(study: Study, dataset: str, task: str) -> dict[str, VideoEntry]:
-    """Return the videos of a task by id, RgwotError for one that the study does not have."""
+    """Return the videos of a task by id; raise RgwotError if the study does not have this task."""
     if dataset not in study.config.page_datasets:
         raise RgwotError(f"{dataset}: no such dataset; {nearest(dataset, study.config.page_datasets)}")
     if task not in tasks(study, dataset):
@@ -142,8 +142,8 @@ def _table_of(
 ) -> dict[str, Any]:
     """Return the table of a task's videos, for a page that changes their groups; None is a table without a file.
 
-    ``column`` is the column of groups that the page compares, ``columns`` and ``rows`` are the table as it is, without
-    a file a table with no row; ``row_of`` has the row of each video that has one, by id.
+    ``column`` is the column of groups that the page compares, ``columns`` and ``rows`` are the table in the file, or
+    an empty table if there is no file; ``row_of`` has the row of each video that is in it, by id.
     """
     column = study.config.dataset(dataset).group
     if table is None:
@@ -164,12 +164,12 @@ def _table_of(
 
 
 def save_K(K: int) -> None:
-    """Write ``decode.K`` into the configuration of a study, and leave everything else in it as it is, comments too.
+    """Write ``decode.K`` into the configuration of a study, and leave the rest of the file unchanged, with comments.
 
     Raises
     ------
     RgwotError
-        If the file is written in a way that a line cannot be changed in.
+        If the file is written so that the setting cannot be changed in a line of its own.
     """
     before = CONFIG.read_text(encoding="utf-8")
     content = {**read_file(CONFIG)}
@@ -180,7 +180,7 @@ def save_K(K: int) -> None:
 
 
 def save_another_seed() -> None:
-    """Add a seed to the configuration of a study, so that its pages show what another seed gives; as `save_K`."""
+    """Add a seed to the configuration of a study, so that its pages also show results of another seed; see `save_K`."""
     content = {**read_file(CONFIG)}
     seeds = load_config({**read_files([DEFAULTS]), **content}, str(CONFIG)).seeds
     content["seeds"] = [*seeds, max(seeds) + 1]
@@ -191,7 +191,7 @@ def save_another_seed() -> None:
     if node is None:
         after = f"{text.rstrip()}\nseeds: {content['seeds']}\n"
     else:
-        # A list in lines ends after its last one.
+        # A list with one seed per line ends after its last line.
         end = "" if node.flow_style else "\n"
         after = f"{text[: node.start_mark.index]}{content['seeds']}{end}{text[node.end_mark.index :]}"
     _save(after, content, f"seeds: {content['seeds']}")

@@ -1,7 +1,7 @@
-"""A video as browsers play it: small, H.264 (or VP9 without that encoder), with the times of the frames kept.
+"""Make a video that browsers play: small, H.264 (or VP9 without that encoder), with unchanged times of frames.
 
-It runs as a process of its own, because it opens files of others: ``python -m rgwot.window.transcode VIDEO [OUTPUT]``.
-Without an output it only tells whether browsers play the video as it is, by its exit code.
+It runs in a separate process, because files may be damaged: ``python -m rgwot.window.transcode VIDEO [OUTPUT]``.
+Without an output, its exit code says whether browsers play the video as it is.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def plays(video: Path) -> bool:
 
 
 class _Sound:
-    """The sound of a proxy, as AAC, with times from the first frame of the pictures."""
+    """The sound of a proxy, as AAC; its times start at the first frame of the pictures."""
 
     def __init__(self, target: OutputContainer, first: Fraction) -> None:
         import av
@@ -77,7 +77,7 @@ class _Sound:
 
 
 def _decodable_sound(source: InputContainer) -> list[AudioStream]:
-    # Against its stubs, PyAV returns no codec context for a stream without a decoder.
+    # Contrary to its stubs, PyAV returns no codec context for a stream without a decoder.
     streams = source.streams.audio
     return [stream for stream in streams if stream.codec_context is not None]  # type: ignore[redundant-expr]
 
@@ -99,7 +99,7 @@ def transcode(video: Path, output: Path) -> None:
         heard = _decodable_sound(source)[:1]
         made: VideoStream | None = None
         sound: _Sound | None = None
-        # Sound may come before the first frame, by which its time is known.
+        # Sound may come before the first frame, from which its times count.
         early: list[AudioFrame] = []
         first = Fraction(0)
         track.thread_type = "AUTO"
@@ -149,7 +149,7 @@ def transcode(video: Path, output: Path) -> None:
 
 
 def main() -> None:
-    """Tell whether a video plays, or write its proxy."""
+    """Exit with a code that says whether a video plays, or write its proxy."""
     from rgwot.runtime.limits import limit_memory
 
     limit_memory(_MOST_BYTES)

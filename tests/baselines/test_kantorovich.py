@@ -152,4 +152,4 @@ def test_marginals_of_a_hard_kernel() -> None:
     assert max(marginal_errors(converged)) < 1e-6
     assert max(marginal_errors(kantorovich_plan(log_kernel, "batched", "columns"))) < 1e-6
     uniform = (torch.full((2, size), 1 / size, dtype=torch.float64) for size in (9, 7))
-    np.testing.assert_allclose(sinkhorn(-log_kernel, *uniform, 1.0, tolerance=1e-9)[0], converged, atol=1e-7)
+    np.testing.assert_allclose(sinkhorn(log_kernel, *uniform, tolerance=1e-9)[0], converged, atol=1e-7)

@@ -104,7 +104,7 @@ def test_tiers_of_elan_that_depend_on_others_have_the_times_that_elan_shows(tmp_
     assert rows(path, tier="parts") == [["a", 1.0, 2.0, "x"], ["a", 2.0, 3.0, "y"], ["a", 3.0, 4.0, "z"]]
     assert rows(path, tier="halves") == [["a", 4.0, 5.0, "lift"], ["a", 5.0, 6.0, "lower"]]
     path.write_text(CHILDREN.format(**{**content, "parts": ""}))
-    with pytest.raises(RgwotError, match="tier 'segment' has only numbers, and depending on it 'label'.*; set tier"):
+    with pytest.raises(RgwotError, match="tier 'segment' has only numbers; tiers below it: 'label'.*; set tier"):
         rows(path)
 
 
@@ -499,7 +499,7 @@ def test_videos_with_marks_are_kept_and_not_scored(tmp_path: Path) -> None:
     # BORIS codes several behaviours at a time: the point event at 1 s, inside a segment of pour, is left out.
     (task / "point.tsv").write_text(tabular([*EVENTS, [5.0, "", "sip", "", "", 1]]).replace("cup of tea", "point"))
     unscored, table = manifest(tmp_path)
-    alone, part = "marks alone, which tell no borders", "marks beside segments, so labelled in part"
+    alone, part = "only marks, which give no borders", "marks beside segments, so labelled in part"
     until = "silence: until, so labelled in part"
     assert unscored == {"marks": alone, "mixed": part, "until": until, "zero": alone, "point": part}
     of_video = {video: part[["start_s", "end_s", "name"]].values.tolist() for video, part in table.groupby("video")}
@@ -605,11 +605,11 @@ def test_files_of_nothing_end_in_one_line(tmp_path: Path, name: str, content: by
     [
         ("start_s,end_s,label,label\n1,5,pour,stir\n", "line 1: two columns 'label'; expected every column once"),
         ("start,start_s,end_s,label\n9,1,5,pour\n", "line 2: times in both start_s and start; expected one of them"),
-        ("coder,start_s,end_s,label\nA,1,5,pour\nB,1.4,5.6,pour\n", "line 3: is by 'B', like others by 'A'"),
-        ("video,rater,start_s,end_s,label\na,A,1,5,x\nb,B,1,4,x\nb,A,1,4,x\n", "line 4: is by 'A', like others by 'B'"),
+        ("coder,start_s,end_s,label\nA,1,5,pour\nB,1.4,5.6,pour\n", "line 3: is by 'B', but others are by 'A'"),
+        ("video,rater,start_s,end_s,label\na,A,1,5,x\nb,B,1,4,x\nb,A,1,4,x\n", "line 4: is by 'A', but others"),
         (
             "Observation id,Behavior,Behavior type,Image index,Subject\na,pour,START,10,\n",
-            "line 2: is of pictures, which have no times",
+            "line 2: codes pictures, which have no times",
         ),
     ],
 )
@@ -704,7 +704,7 @@ def test_rows_of_no_video_and_without_a_label_are_reported(tmp_path: Path) -> No
 
     (found,) = told("pairing")
     assert found[0] == "tea/all.csv"
-    assert found[1].startswith("2 of the 3 videos in it are none of this task, such as 'B'; their rows are left out")
+    assert found[1].startswith("2 of the 3 videos in it are not in this task, such as 'B'; their rows are left out")
     table.write_text("video,start_s,end_s,label\na,1,5,\na,5,9,x\nb,1,9,x\n", encoding="utf-8")
     assert told("pairing") == []
     assert told("label") == [("tea/all.csv", "a segment without a label; left out")]
@@ -712,4 +712,4 @@ def test_rows_of_no_video_and_without_a_label_are_reported(tmp_path: Path) -> No
     table.rename(tmp_path / "tea/a.csv")
     (tmp_path / "tea/a.csv").write_text("video,start_s,end_s,label\nc,1,5,x\nd,5,9,x\n", encoding="utf-8")
     report = examine({"datasets": {"own": form}}, "own")
-    assert any("has rows of 'c', 'd', and none of this video" in finding.message for finding in report.findings)
+    assert any("has rows of 'c', 'd', but none of this video" in finding.message for finding in report.findings)

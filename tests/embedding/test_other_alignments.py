@@ -160,12 +160,12 @@ def test_what_a_loss_learns_is_trained_and_comes_from_the_seed(task: Path, learn
     first, same, other = ([value.clone() for value in trainer.learned.parameters()] for trainer in trainers)
     assert all(torch.equal(a, b) for a, b in zip(first, same, strict=True))
     assert not torch.equal(first[0], other[0])
-    trainers[0].run(lambda records: True)
+    list(trainers[0].steps())
     assert all(not torch.equal(a, b) for a, b in zip(first, trainers[0].learned.parameters(), strict=True))
     for value in trainers[1].learned.parameters():
         value.data.fill_(torch.nan)
     with pytest.raises(RgwotError, match="iteration 1: loss is nan"):
-        trainers[1].run(lambda records: True)
+        list(trainers[1].steps())
     plain = of_family("tcc")
     assert trainer_of(plain, bank, 0).learned is None
 

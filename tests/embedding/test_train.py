@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -169,17 +169,15 @@ def test_interrupted_run_ends_with_the_same_bits(
     chosen = settings(**{**changes, "train__iterations": 13})
     train(task, task.parent, tmp_path / "whole", chosen, 1, device="cpu")
 
-    run = Trainer.run
+    steps = Trainer.steps
 
-    def stopped(self: Trainer, keep_going: Callable[[Sequence[Record]], bool]) -> None:
-        def twice(records: Sequence[Record]) -> bool:
+    def stopped(self: Trainer) -> Iterator[list[Record]]:
+        for records in steps(self):
             if self.step == 8:
                 os.kill(os.getpid(), signal.SIGTERM)
-            return keep_going(records)
+            yield records
 
-        run(self, twice)
-
-    monkeypatch.setattr(Trainer, "run", stopped)
+    monkeypatch.setattr(Trainer, "steps", stopped)
     with pytest.raises(SystemExit) as stop:
         train(task, task.parent, tmp_path / "parts", chosen, 1, device="cpu")
     assert stop.value.code == 128 + signal.SIGTERM
@@ -187,7 +185,7 @@ def test_interrupted_run_ends_with_the_same_bits(
     (state,) = (tmp_path / ".resume").glob("*/state.pt")
     kept = torch.load(state, weights_only=True)
     assert (len(kept["history"]), bool(kept["learned"])) == (8, changes is LEARNING)
-    monkeypatch.setattr(Trainer, "run", run)
+    monkeypatch.setattr(Trainer, "steps", steps)
     train(task, task.parent, tmp_path / "parts", chosen, 1, device="cpu")
     np.testing.assert_array_equal(losses(tmp_path / "whole"), losses(tmp_path / "parts"))
     assert_same_model(tmp_path / "whole", tmp_path / "parts")

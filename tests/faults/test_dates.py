@@ -77,7 +77,7 @@ def test_another_file_of_the_same_size_and_time_is_noticed(content: dict[str, An
     assert (file, "touch it" in message) == ("tea/r0.npy", True)
     checked = CliRunner().invoke(cli, ["verify"])
     assert checked.exit_code == 1
-    assert "feats/tea/r0.npy: is another file than the one of its features" in checked.stdout
+    assert "feats/tea/r0.npy: is not the file from which its features were made" in checked.stdout
     # If the time of the file differs, the workflow notices it by itself.
     source.touch()
     assert findings_by(content, "changed") == []

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from rgwot.keysteps.fuzzy_cmeans import auto_fuzzifier, direction_eigenvalue, largest_fuzzifier
+from rgwot.keysteps.collapse import direction_eigenvalue
+from rgwot.keysteps.fuzzy_cmeans import auto_fuzzifier, largest_fuzzifier
 
 
 @pytest.mark.parametrize("k", [3, 5, 7])

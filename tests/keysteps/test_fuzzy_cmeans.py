@@ -5,15 +5,8 @@ import pytest
 from numpy.typing import NDArray
 from with_defaults import fuzzy_cmeans
 
-from rgwot.keysteps.fuzzy_cmeans import (
-    WHOLE,
-    FuzzyCMeans,
-    alternate,
-    auto_fuzzifier,
-    centred,
-    direction_eigenvalue,
-    memberships,
-)
+from rgwot.keysteps.collapse import WHOLE, centred, direction_eigenvalue
+from rgwot.keysteps.fuzzy_cmeans import FuzzyCMeans, alternate, auto_fuzzifier, memberships
 
 Array = NDArray[np.float64]
 

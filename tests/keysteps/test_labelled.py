@@ -31,6 +31,7 @@ from rgwot.keysteps.labelled import (
     order_weights,
     reaching,
     restore_labelled,
+    surrounded,
 )
 from rgwot.keysteps.settings import Labelled, MeanfieldSettings
 from rgwot.keysteps.suggest import suggest, suggest_moments
@@ -290,12 +291,12 @@ def test_videos_that_taught_are_not_compared(arrays: Any, tmp_path: Path) -> Non
     assert second.compare(coded).taught == ("take%201", "take%202")
     text = "\n".join(compare_results(folder, coded))
     assert f"{V - 2} videos" in text
-    assert "; left out, because they taught: take 1, take 2\n" in text
+    assert "; learned from, so left out: take 1, take 2\n" in text
     assert compare_results(coded, folder)[2:] == compare_results(folder, coded)[2:]
     assert first.compare(folder).taught == both.taught
     every = rgwot.discover(videos, fps=2, labels=labels)
     for other in (every, coded, folder):
-        with pytest.raises(RgwotError, match=f"no common video besides the {V} that taught a result"):
+        with pytest.raises(RgwotError, match=f"no common video besides the {V} that a result learned from"):
             every.compare(other)
 
 
@@ -512,6 +513,34 @@ def test_the_border_between_marks_is_the_best_of_all() -> None:
     assert (bordered(np.where(labels == 1, 0, labels), labels != UNKNOWN, log_p + [3.0, 0.0])[3:17] == 0).all()
     third = np.column_stack([log_p, np.where((np.arange(20) > 5) & (np.arange(20) < 14), 9.0, -9.0)])
     assert (bordered(labels, labels != UNKNOWN, third)[6:14] == UNKNOWN).all()
+
+
+def test_a_mark_beside_whole_videos_extends_as_far_as_its_label_explains_the_samples_best() -> None:
+    labels = np.full(40, UNKNOWN)
+    labels[[3, 16, 36]] = 0, 1, 2
+    # Between the last two marks lies a fourth class, for less than half of the time between all marks.
+    truth = np.repeat([0, 1, 3, 2], [10, 10, 8, 12])
+    # A single sample that looks like another class does not end a segment.
+    truth[6] = 3
+    log_p = np.where(np.eye(4)[truth] > 0, 0.0, -9.0)
+    assert (bordered(labels, labels != UNKNOWN, log_p)[3:37] != UNKNOWN).all()
+    filled = surrounded(labels, labels != UNKNOWN, log_p)
+    assert filled.tolist() == [0] * 10 + [1] * 10 + [UNKNOWN] * 8 + [2] * 12
+
+
+def test_a_few_right_marks_beside_whole_videos_do_not_cost_the_steps_between_them() -> None:
+    """A mark says what is at its moment; the rest is known from the videos that are labelled as a whole."""
+    generator = np.random.default_rng(3)
+    centres, looks = generator.normal(size=(8, 16)), np.tile(np.repeat(np.arange(8), 8), 4)
+    x = centres[looks] + 0.6 * generator.normal(size=(len(looks), 16))
+    given = np.where(np.arange(len(looks)) < 3 * 64, looks, UNKNOWN)
+    marks = np.zeros(len(looks), dtype=bool)
+    # Every step of the last video has a mark, but for one.
+    marks[[3 * 64 + at for at in (4, 12, 20, 36, 44, 52, 60)]] = True
+    given[marks] = looks[marks]
+    frames = Frames(x, (64,) * 4, 2.0, given=given, marked=marks)
+    found = decode_labelled(frames, 8, np.random.default_rng(0), SETTINGS).labels
+    assert (found == looks)[3 * 64 :].mean() > 0.9
 
 
 @pytest.mark.parametrize("by_marks", [False, True], ids=["segments", "marks"])

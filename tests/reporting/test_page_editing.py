@@ -260,9 +260,9 @@ def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
     assert window.get("bar(1, -1).getAttribute('aria-label')") == "ground truth: 1 segment and 2 marks of second"
     labels = '[...document.querySelectorAll(\'.card[data-video="1"] .bar[data-run="{}"] .mark\')]'
     labels += ".map((one) => one.getAttribute('aria-label'))"
-    told = ["key step 2: stir, marked at 0:01.0", "background, marked at 0:03.5"]
+    told = ["stir, marked at 0:01.0", "background, marked at 0:03.5"]
     assert window.get(labels.format(0)) == told
-    assert window.get(labels.format(-1)) == [told[0].replace("key", "annotated"), told[1]]
+    assert window.get(labels.format(-1)) == [f"annotated step 2: {told[0]}", told[1]]
     assert window.get("annotationOf(1, true)") == "start_s,end_s,label\n2,3,-\n1,,stir\n3.5,,-\n"
     # Other time is unknown, not background.
     assert window.get("describe({ at: 1, seconds: 5, run: -1, segment: null })[0]") == "not labelled"

@@ -201,11 +201,16 @@ def test_the_score_stands_beside_that_of_the_best_trivial_baseline() -> None:
 @pytest.mark.parametrize(
     ("annotated", "taught", "words"),
     [
-        (False, False, "no video is annotated, so these key steps cannot be compared with true ones"),
+        # Marks score nothing, but a video that has some is annotated.
+        (
+            False, False,
+            "this result was found without labels and compared with none, so nobody knows how far its key steps are "
+            "the true ones",
+        ),
         (True, False, "this result is not scored"),
         (True, True, "this result is not scored, because it learned from every annotated video"),
     ],
-)
+)  # fmt: skip
 def test_a_score_that_cannot_be_compared_says_so(annotated: bool, taught: bool, words: str) -> None:
     assert against_trivial(OURS, {}, annotated, taught) == [words]
 

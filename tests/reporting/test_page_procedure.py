@@ -234,7 +234,7 @@ def test_seeds_and_other_results_say_how_far_to_trust(tmp_path: Path) -> None:
     write_page(tree, tree.results, [RUN, other], tree.at(paths.PAGE))
     for page in Page(tree.at(paths.PAGE)).root.all("procedure"):
         _, doubt = page.all("sentences")
-        assert "no video is annotated, so these key steps cannot be compared with true ones" in doubt.text
+        assert "found without labels and compared with none" in doubt.text
         assert f"2 seeds agree on {100 * (1 - EACH_S / seconds):.0f} % of the frames" in doubt.text
 
 
@@ -293,3 +293,11 @@ def test_the_videos_that_differ_most_are_named_by_their_deviations(tmp_path: Pat
     assert [cell.text for cell in alike.one("steptable").all("th")] == [
         heading for heading in (*STEP_HEADINGS[:5], STEP_HEADINGS[-1]) if heading != "Times per video"
     ]
+
+
+def test_a_video_whose_repeats_are_usual_is_not_said_to_repeat_nothing(tmp_path: Path) -> None:
+    videos = [(1, 4, 0, 4, 0, 4)] * 5 + [(1, 4)]
+    lines = shown(make_page(tmp_path, "again", videos)).all("line")
+    told = [line.one("moments").text for line in lines]
+    assert all(text.endswith("found again: 4 (3 times)") for text in told[:5])
+    assert "no key step is missing, repeated or moved" in told[5]

@@ -123,3 +123,16 @@ def test_trivial_results_are_offered_only_under_scores(window: Window, tea: Task
     assert window.get("[...byId('run').options].length") == len(kinds) - 2
     window.click_on("#tab-scores")
     assert "none / random" in window.get("byId('score-table').textContent")
+
+
+def test_on_a_phone_the_tabs_are_one_row_and_the_shown_one_is_in_sight(window: Window) -> None:
+    window.resize(390, 844, mobile=True)
+    tabs = "[...document.querySelectorAll('[role=tab]:not([hidden])')].map((e) => e.getBoundingClientRect().toJSON())"
+    assert len({box["top"] for box in window.get(tabs)}) == 1
+    window.run("document.querySelector('#tab-procedure').focus()")
+    for key, at in (("End", -1), ("Home", 0)):
+        window.press(key)
+        box = window.get(tabs)[at]
+        assert box["left"] >= 0
+        assert box["right"] <= 390
+    assert window.get("document.documentElement.scrollWidth") <= 390

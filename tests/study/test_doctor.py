@@ -157,7 +157,7 @@ def weights(backbone: str, name: str, message: str) -> Case:
     )
 
 
-LONELY = "note pairing -: 1 videos without annotation, taught by the annotated ones .* not scored, such as tea/"
+LONELY = "note pairing -: 1 videos without annotation, labelled like the annotated ones .* not scored, such as tea/"
 UNUSED = "warning pairing -: 1 annotations without a video, left out, such as tea/"
 LEFT_OVER = {"tea/lonely.mp4": b"video", "tea/unused.csv": ROWS, "stray.mp4": b"video"}
 LEFT = [
@@ -192,7 +192,7 @@ CASES = {
         {"tea/videos.csv": b"video,group\none,Expert\ntwo,expert\n"},
     ),
     "names that differ in case": Case(
-        ["warning key_steps -: steps 'Boil water', 'boil water' count as different; if they are one step, write"],
+        ["warning key_steps -: steps 'Boil water', 'boil water' count as different; if they are one step, spell"],
         {"tea/one.csv": NAMES_STEPS.format("B").encode(), "tea/two.csv": NAMES_STEPS.format("b").encode()}),
     "one usable video": Case(
         [EMPTY.format("one"), "warning task -: 1 usable video; .* need at least 2"], {"tea/one.mp4": b""}),

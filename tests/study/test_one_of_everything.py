@@ -48,7 +48,7 @@ TOLD = [
     ("error", "m3.mp4", "date", "was changed in the future"),
     ("error", "m3.csv", "columns", "found the columns onset, offset, label"),
     ("error", "text.mp4", "video", "not a readable video"),
-    ("error", "ts.csv", "media", "is by 'B', like others by 'A'"),
+    ("error", "ts.csv", "media", "is by 'B', but others are by 'A'"),
     ("warning", "two.mp4", "video", "2 picture tracks"),
     ("warning", "", "length", "GX010007, GX020007: chapters of one recording"),
     ("warning", "", "length", "cam_20260101_100000, cam_20260101_100005: chapters of one recording"),

@@ -31,7 +31,7 @@ def two_clusters(n: int = 32) -> tuple[Tensor, Tensor, Tensor]:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_agrees_with_pot(epsilon: float, seed: int) -> None:
     cost, p, q = problem(seed)
-    plan = sinkhorn(cost, p, q, epsilon, tolerance=1e-12).plan
+    plan = sinkhorn(-cost / epsilon, p, q, tolerance=1e-12).plan
     for b in range(len(cost)):
         expected = ot.sinkhorn(
             p[b].numpy(), q[b].numpy(), cost[b].numpy(), epsilon, "sinkhorn_log", 100_000, stopThr=1e-13
@@ -41,7 +41,7 @@ def test_agrees_with_pot(epsilon: float, seed: int) -> None:
 
 def test_marginals_and_potentials() -> None:
     cost, p, q = problem(3, n=9, m=12)
-    result = sinkhorn(cost, p, q, 0.1, tolerance=1e-9)
+    result = sinkhorn(-cost / 0.1, p, q, tolerance=1e-9)
     assert result.marginal_error.max() <= 1e-9
     torch.testing.assert_close(result.plan.sum(2), p, rtol=1e-8, atol=0)
     torch.testing.assert_close(result.plan.sum(1), q, rtol=1e-12, atol=0)
@@ -53,7 +53,7 @@ def test_marginals_and_potentials() -> None:
 @pytest.mark.parametrize("epsilon", [0.1, 0.02, 0.005])
 def test_newton_steps_solve_what_passes_alone_do_not(epsilon: float) -> None:
     cost, p, q = two_clusters()
-    assert sinkhorn(cost, p, q, epsilon, tolerance=1e-6, max_passes=200).marginal_error.max() <= 1e-6
+    assert sinkhorn(-cost / epsilon, p, q, tolerance=1e-6, max_passes=200).marginal_error.max() <= 1e-6
     if epsilon < 0.02:
         log_kernel, g = -cost / epsilon, torch.zeros_like(q)
         for _ in range(200):
@@ -65,7 +65,7 @@ def test_newton_steps_solve_what_passes_alone_do_not(epsilon: float) -> None:
 
 def test_costs_far_beyond_the_range_of_exp() -> None:
     cost, p, q = problem(5)
-    result = sinkhorn(1e3 * cost, p, q, 0.1, tolerance=1e-8, max_passes=5000)
+    result = sinkhorn(-1e4 * cost, p, q, tolerance=1e-8, max_passes=5000)
     assert result.marginal_error.max() <= 1e-8
     best = ot.emd2(p[0].numpy(), q[0].numpy(), 1e3 * cost[0].numpy())
     assert (result.plan[0] * 1e3 * cost[0]).sum().item() == pytest.approx(best, rel=1e-6)
@@ -73,7 +73,7 @@ def test_costs_far_beyond_the_range_of_exp() -> None:
 
 def test_warm_start_needs_no_further_pass() -> None:
     cost, p, q = problem(4)
-    first = sinkhorn(cost, p, q, 0.1, tolerance=1e-9)
-    assert sinkhorn(cost, p, q, 0.1, tolerance=1e-9, max_passes=1).marginal_error.max() > 1e-3
-    again = sinkhorn(cost, p, q, 0.1, f=first.f, tolerance=1e-9, max_passes=0)
+    first = sinkhorn(-cost / 0.1, p, q, tolerance=1e-9)
+    assert sinkhorn(-cost / 0.1, p, q, tolerance=1e-9, max_passes=1).marginal_error.max() > 1e-3
+    again = sinkhorn(-cost / 0.1, p, q, f=first.f, tolerance=1e-9, max_passes=0)
     torch.testing.assert_close(again.plan, first.plan, rtol=0, atol=1e-12)

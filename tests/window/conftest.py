@@ -29,7 +29,7 @@ def made_task(tmp_path_factory: pytest.TempPathFactory) -> Task:
 def task(made_task: Task, tmp_path: Path) -> Task:
     """Return a copy of this task, which a test may change."""
     shutil.copytree(made_task.folder, tmp_path / "study")
-    return replace(made_task, folder=tmp_path / "study")
+    return replace(made_task, folder=tmp_path / "study", runs=[*made_task.runs])
 
 
 @pytest.fixture

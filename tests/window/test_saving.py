@@ -59,7 +59,7 @@ def test_a_file_that_appeared_meanwhile_stays() -> None:
     saving, own = Saving(), at()
     own.path.parent.mkdir()
     own.path.write_text("theirs\n")
-    with pytest.raises(SomebodyElses, match="since this page has read it"):
+    with pytest.raises(SomebodyElses, match="is there already"):
         saving.save(own, "ours\n", "")
     assert own.path.read_text() == "theirs\n"
 

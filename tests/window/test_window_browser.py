@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pytest
 import yaml
 from chromium import WHERE, WITHOUT, Browser, Window
 from page_tree import Task
 from served import CONFIG, play_on, saved, serving
 
+from rgwot import paths
 from rgwot.datasets.annotation_files import read_annotation_file
 from rgwot.datasets.video_table import read_groups
 from rgwot.names import read_names
+from rgwot.paths import Run
+from rgwot.runtime.provenance import record_path
+from rgwot.window.beginning import Proposal
 
 pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 
@@ -156,10 +161,20 @@ def test_a_number_is_tried_and_saved(window: Window, task: Task) -> None:
     window.wait_for("factsOf(state.run).K === 5", 60)
     assert window.get("document.querySelector('#cut-use').textContent") == "Use 5"
     assert "without labels" in window.get("document.querySelector('#cut-status').textContent")
+    # What the number changes, and what would be there with others, too.
+    assert window.get("document.querySelector('#cut-splits').textContent !== ''")
+    if not window.get("document.querySelector('#cut-compare').hidden"):
+        window.click_on("#cut-compare")
+    window.wait_for("document.querySelector('#cut-kept').textContent.startsWith('Of 5 key steps')", 60)
+    kept = window.get("document.querySelector('#cut-kept').textContent")
+    assert "with 4, too" in kept
+    assert "with 6, too" in kept
     window.click_on("#cut-use")
     window.wait_for("document.querySelector('#cut-status').textContent.startsWith('Saved')")
     assert "raw / kmeans with 5" in window.get("document.querySelector('#cut-status').textContent")
     assert (task.folder / "config.yaml").read_text() == f"{CONFIG}decode: {{K: 5}}\n"
+    # The number in use cannot be chosen again, and is seen to be in use.
+    assert window.get("[byId('cut-use').hidden, byId('cut-use').disabled]") == [False, True]
     assert window.errors == []
 
 
@@ -312,6 +327,12 @@ def test_names_stay_when_labels_are_learned_again(window: Window, task: Task) ->
     window.write("fill")
     saved(window)
     assert read_names(task.folder / "names" / "mine" / "tea.yaml")["raw/labelled/seed0"].names == {1: "fill"}
+    # The labels themselves go by the new name.
+    window.click_on("#tab-videos")
+    truth = (
+        '[...document.querySelectorAll(\'.card[data-video="0"] .bar[data-run="-1"] .seg\')].map((e) => e.textContent)'
+    )
+    assert window.get(truth)[0] == "fill"
     # The step has its new name, and its key still labels this step.
     window.click_on("#tab-label")
     assert window.get("document.querySelector('#label-keys .named').textContent") == "fill"
@@ -326,3 +347,209 @@ def test_names_stay_when_labels_are_learned_again(window: Window, task: Task) ->
     files = [file.read_text().splitlines()[1:] for file in (task.root / "tea").glob("*.csv")]
     assert {row.split(",")[2] for rows in files for row in rows} == {"key step 1", "key step 2"}
     assert window.errors == []
+
+
+def to_label(window: Window) -> None:
+    window.click_on("#tab-label")
+    window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
+
+
+def keys(window: Window) -> dict[str, str]:
+    """The steps that can be labelled, by their keys."""
+    items = "[...document.querySelectorAll('#label-keys li')]"
+    return dict(
+        window.get(f"{items}.map((e) => [e.querySelector('.key').value, e.querySelector('.named').textContent])")
+    )
+
+
+def new_name(window: Window, name: str) -> None:
+    window.click_on("#label-new")
+    window.write(name)
+    window.press("Enter")
+
+
+def test_a_key_keeps_its_step_when_it_gets_a_name_is_learned_and_on_a_new_page(window: Window) -> None:
+    to_label(window)
+    steps = ["key step 1", "key step 2", "key step 3", "key step 4"]
+    assert [keys(window)[key] for key in "1234"] == steps
+    window.click_on("#tab-steps")
+    window.click_on("#rows [data-step='2'] input")
+    window.write("soap")
+    saved(window)
+    to_label(window)
+    new_name(window, "rinse")
+    expected = {"1": steps[0], "2": "soap", "3": steps[2], "4": steps[3], "5": "rinse", "0": "no step"}
+    assert keys(window) == expected
+    for key in ("5", "ArrowRight", "ArrowRight", "2"):
+        window.press(key)
+    saved(window)
+    window.wait_for("Object.keys(factsOf(state.run).labels).length === 2", 60)
+    assert keys(window) == expected
+    assert window.get("labelsOf(stage.video).map(([, , name]) => name)") == ["rinse", "soap"]
+    # Numbers of what was learned are nobody's choice: its legend has the names alone.
+    window.click_on("#tab-videos")
+    legend = window.get("[...document.querySelectorAll('#legend li')].map((e) => e.textContent)")
+    assert {"rinse", "soap"} <= set(legend)
+    window._page.reload()
+    window.wait_for("Object.keys(factsOf(state.run).labels).length === 2", 60)
+    to_label(window)
+    assert keys(window) == expected
+    # The page is older than the labels and the name, which are kept all the same.
+    assert window.get("labelsOf(0).map(([, , name]) => name)") == ["rinse", "soap"]
+    assert window.get("nameOf(DATA.runs.findIndex(({given}) => !given.length), 2)") == "soap"
+    assert window.errors == []
+
+
+def test_a_name_that_was_typed_by_mistake_is_removed_unless_a_label_uses_it(window: Window) -> None:
+    to_label(window)
+    new_name(window, "sope")
+    new_name(window, "soap")
+    window.press("6")
+    removable = "[...document.querySelectorAll('#label-keys .remove')].map((e) => e.ariaLabel)"
+    assert window.get(removable) == ["Remove sope"]
+    window.click_on("#label-keys .remove")
+    assert window.get(removable) == []
+    assert "sope" not in keys(window).values()
+    # It stays away, and its key is free again.
+    new_name(window, "rinse")
+    assert (keys(window)["5"], keys(window)["6"]) == ("rinse", "soap")
+    window.press("Control+z")
+    assert window.get(removable) == ["Remove soap", "Remove rinse"]
+    assert window.errors == []
+
+
+def test_a_new_page_keeps_the_place_in_label_and_tells_what_is_new(window: Window, task: Task) -> None:
+    to_label(window)
+    window.press("Enter")
+    window.press(" ")
+    window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
+    for key in ("Home", "ArrowRight", "ArrowRight", "+"):
+        window.press(key)
+    window.run(
+        "byId('label-mode').value = 'marks'; byId('label-zoom').value = '6';"
+        "byId('label-zoom').dispatchEvent(new Event('input')); byId('label-scroll').scrollLeft = 1500;"
+    )
+    place = (
+        "[DATA.videos[stage.video].id, Math.round(here() / 100), speed, byId('label-mode').value, "
+        "byId('label-zoom').value, Math.round(byId('label-scroll').scrollLeft)]"
+    )
+    before = window.get(place)
+    assert before[:2] == ["second", 20]
+    # In the new page a third of one of three videos has another key step, and there is a result of another seed.
+    found = task.tree.at(paths.SEGMENTS, task.runs[0])
+    table = pd.read_csv(found)
+    rows = table.index[(table["video"] == "first") & (table["scope"] == "task")]
+    table.loc[rows[0], ["key_step", "shows"]] = table["key_step"].max() + 1
+    table.to_csv(found, index=False)
+    record_path(found).unlink()
+    task.runs.append(Run("raw", "kmeans", 1))
+    task.page()
+    window.wait_for("!document.querySelector('#newer').hidden", 30)
+    window.click_on("#newer")
+    window.wait_for("document.querySelector('#news')?.hidden === false", 30)
+    window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2 && !stage.element.seeking")
+    window.wait_for(f"JSON.stringify({place}) === {json.dumps(json.dumps(before, separators=(',', ':')))}", 10)
+    news = window.get("document.querySelector('#news').textContent")
+    of = int((table["scope"] == "task").sum())
+    assert f"raw / kmeans, seed 0: 1 of {of} segments differ, in 1 of 3 videos" in news
+    assert news.endswith("; raw / kmeans, seed 1 is new.")
+    # The same page again has no news.
+    window._page.reload()
+    window.wait_for("document.querySelector('#label')?.hidden === false")
+    assert window.get("document.querySelector('#news').hidden")
+    assert window.errors == []
+
+
+def test_a_step_reaches_the_playhead_however_one_leaves_it(window: Window, task: Task) -> None:
+    to_label(window)
+
+    def rows(name: str) -> list[tuple[float, float]]:
+        table = read_annotation_file(task.root / "tea" / f"{name}.csv", marks=True)
+        return [(float(start), float(end)) for start, end in table[["start_s", "end_s"]].to_numpy()]
+
+    # Begun in pause, it grows when the video plays; then on to the next video.
+    for key in ("-", "1", " "):
+        window.press(key)
+    play_on(window, 0.6)
+    window.press("Enter")
+    saved(window)
+    ((start, end),) = rows("first")
+    assert start == 0
+    assert end >= 0.6
+    # A jump while it plays ends it where the playhead was, and not where it is then.
+    window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
+    window.press("Home")
+    play_on(window, 0.2)
+    window.press("2")
+    play_on(window, 0.6)
+    window.press("ArrowRight")
+    window.press(" ")
+    saved(window)
+    ((start, end),) = rows("second")
+    assert 0.6 <= end - start < window.get("here() / 1000") - start - 0.5
+    assert window.errors == []
+
+
+def test_labels_that_a_window_never_showed_are_not_replaced(browser: Browser, window: Window, task: Task) -> None:
+    other = browser.window(1400, 900)
+    other._page.goto(window.get("location.href"))
+    other.wait_for("document.querySelector('#tab-label')?.hidden === false")
+    to_label(window)
+    window.press("1")
+    saved(window)
+    text = (task.root / "tea" / "first.csv").read_text()
+    to_label(other)
+    other.press("2")
+    other.wait_for("document.querySelector('#unsaved').textContent.includes('is there already')", 30)
+    assert (task.root / "tea" / "first.csv").read_text() == text
+
+
+def test_the_last_page_stays_while_a_run_makes_it_again(window: Window, task: Task) -> None:
+    task.tree.at(paths.PAGE).unlink()
+    window._page.reload()
+    window.wait_for("document.querySelector('#tab-label')?.hidden === false", 30)
+    window.click_on("#all-tasks")
+    window.wait_for("document.querySelector('#tasks a') !== null", 30)
+    assert window.errors == []
+
+
+def test_what_was_clicked_keeps_its_place_when_the_player_comes_and_goes(window: Window) -> None:
+    window.resize(1000, 500)
+    moment = ".procedure:not([hidden]) .line:last-child .axis .seg"
+    window.wait_for(f"document.querySelector('{moment}') !== null")
+    window.box(moment)
+    top = f"document.querySelector('{moment}').getBoundingClientRect().top"
+    before = window.get(top)
+    window.run(f"document.querySelector('{moment}').click()")
+    window.wait_for("!document.querySelector('#player').hidden")
+    assert window.get(top) == pytest.approx(before, abs=1)
+    window.press("Escape")
+    window.wait_for("document.querySelector('#player').hidden")
+    assert window.get(top) == pytest.approx(before, abs=1)
+    assert window.errors == []
+
+
+def test_names_that_fit_no_step_are_told(window: Window, task: Task) -> None:
+    names = task.folder / "names" / "mine" / "tea.yaml"
+    names.parent.mkdir(parents=True)
+    names.write_text(
+        'raw/kmeans/seed0:\n  result: "0123456789ab"\n  names:\n    9: "polish"\n  segments:\n    first: "0 10"\n'
+    )
+    window.click_on("#tab-tree")
+    window.run("document.querySelector('#cut').focus()")
+    window.press("ArrowRight")
+    window.wait_for("factsOf(state.run).K === 5", 60)
+    assert "polish" in window.get("document.querySelector('#cut-status').textContent")
+    assert window.errors == []
+
+
+def test_the_first_page_tells_where_labels_are_saved(
+    browser: Browser, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = task.root / "tea"
+    monkeypatch.chdir(folder)
+    with serving(Proposal(folder, folder.with_name("tea_study"), True, {"tea": 3}), monkeypatch) as running:
+        first = browser.window(1400, 900)
+        first._page.goto(running.address)
+        first.wait_for("document.querySelector('#proposal')?.hidden === false")
+        assert "CSV files" in first.get("document.querySelector('#proposal').innerText")

@@ -30,7 +30,7 @@ def to_labels(window: Window, video: str = "first") -> None:
 def choose(window: Window, video: str) -> None:
     number = window.get(f"DATA.videos.findIndex(({{ name }}) => name === '{video}')")
     window._page.select_option("#label-video", str(number))
-    window.wait_for(f"stage.video === {number} && {PLAYED}?.readyState >= 2")
+    window.wait_for(f"stage.video === {number} && {PLAYED}?.readyState >= 2 && !stage.element.seeking")
 
 
 def to_new_page(window: Window, task: Task) -> None:
@@ -109,7 +109,7 @@ def test_what_another_window_saved_is_not_replaced_but_shown(
     saved(window)
     text = file.read_text()
     other.press("4")
-    other.wait_for("document.querySelector('#unsaved').textContent.includes('since this page has read it')")
+    other.wait_for("document.querySelector('#unsaved').textContent.includes('is there already')")
     assert file.read_text() == text
     other.click_on("#unsaved button:last-of-type")
     saved(other)
@@ -254,7 +254,7 @@ def test_a_number_that_is_passed_over_does_not_end_the_search_for_the_next(
     assert not any(window.get("window.ended"))
     assert window.get("document.querySelector('#cut-use').textContent") == "Use 8"
     # Numbers that are passed over while one is looked for are not looked for.
-    assert asked == [5, 8]
+    assert asked[:2] == [5, 8]
     window.click_on("#cut-use")
     window.wait_for("document.querySelector('#cut-status').textContent.startsWith('Saved')")
     assert window.errors == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -171,3 +172,13 @@ def test_a_table_of_groups_is_given_as_it_is(task: TaskFolder) -> None:
     assert given["rows"] == [["second.mp4", "30", "tea", ""], ["first", "40", "coffee", ""]]
     # A row of another task does not belong to the video of this name.
     assert given["row_of"] == {"second": 0}
+
+
+def test_a_video_with_marks_is_not_called_annotated(task: TaskFolder) -> None:
+    (task.root / "tea" / "third.csv").unlink(missing_ok=True)
+    (task.root / "tea" / "second.csv").write_text(MARKS)
+    answer = Learner("mine", "tea").learned(Study.of(CONFIG))
+    assert answer is not None
+    assert answer["facts"]["given"] == ["first", "second"]
+    badges = dict(re.findall(r"<h3>(\w+)(.*?)</h3>", answer["picture"]))
+    assert ["annotated" in badges[video] for video in ("first", "second", "third")] == [True, False, False]

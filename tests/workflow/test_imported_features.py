@@ -80,12 +80,12 @@ def test_features_of_another_study_are_taken_only_if_they_fit(
     os.utime(path, (1, 1))
     plan = fresh.plan(target, more=[configured(CONFIGURATION)])
     assert plan.mistake.startswith(
-        f"{refused}it is of another file than features/tea/c.npy; replace the link to {shared}"
+        f"{refused}it was made from another file than features/tea/c.npy; replace the link to {shared}"
     )
     for kind in ("videos", "features"):
         (fresh.path / f"{kind}/tea/c.{'mp4' if kind == 'videos' else 'npy'}").unlink()
     plan = fresh.plan(target, more=[configured(CONFIGURATION)])
-    assert plan.mistake.startswith(f"{refused}it has 2 videos, expected 1; 'c' is in one only")
+    assert plan.mistake.startswith(f"{refused}it has 2 videos, expected 1; 'c' is not in both")
     folder.unlink()
     shutil.copytree(shared, folder, ignore=shutil.ignore_patterns("*index*"))
     output = fresh.snakemake(target, more=[configured(CONFIGURATION)])

@@ -111,7 +111,7 @@ REFUSED = {
     0: {f"keysteps/whitened/labelled/{PLACE}/segments.csv": "found no annotated video to learn from"},
     2: {
         f"keysteps/whitened/labelled@n=3/{PLACE}/segments.csv": "labelled.n: found 3, expected all or 1 to 2",
-        f"scores/whitened/labelled/{PLACE}.csv": "none is left to score; expected one that does not teach",
+        f"scores/whitened/labelled/{PLACE}.csv": "none is left to score; expected an annotated video",
         f"scores/none/uniform@labelled.n=1/{PLACE}.csv": "unknown key 'labelled.n'",
         f"keysteps/whitened/labelled@m=5/{PLACE}/segments.csv": "unknown key 'm'",
         f"keysteps/whitened/consensus@labelled.n=3/{PLACE}/segments.csv": "expected 'labelled@n=3'",

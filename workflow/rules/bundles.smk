@@ -1,4 +1,4 @@
-# Finished results as single files, which `rgwot apply` takes to other videos.
+# Finished results as single files, which `rgwot apply` applies to other videos.
 
 
 rule bundle:

@@ -17,11 +17,11 @@ report: "../report/workflow.rst"
 
 
 with mistakes_in_one_line():
-    # A job on a cluster reads the files of the configuration again, which somebody may have edited since the run began.
+    # A job on a cluster reads the configuration files again, and somebody may have edited them since the run began.
     began_with = configuration_of_the_run(config, not workflow.is_main_process)
     config.clear()
     config.update(began_with)
-    # Check this before Snakemake fails because of it.
+    # Reported here in one line, before Snakemake fails because of it.
     check_writable(Path.cwd())
     STUDY = Study.of(config)
 
@@ -32,8 +32,8 @@ envvars:
 
 STARTED = time.time()
 GPUS = jobs.gpus(STUDY)
-# Patterns of methods that read no features, that embed without an encoder, that train one, and that read features.
-# An unknown name matches the third pattern, whose rules refuse it by `refusals.check_result`.
+# Patterns of methods that read no features, that embed without an encoder, that train an encoder, and that read
+# features. An unknown name matches the third pattern, whose rules refuse it by `refusals.check_result`.
 FEATURELESS = method_pattern(lambda family: family.name == "none")
 OTHERWISE_EMBEDDED = method_pattern(lambda family: not family.trained and family.name != "none")
 ENCODED, FEATURED = f"(?!(?:{FEATURELESS}|{OTHERWISE_EMBEDDED})/)[^/]+", f"(?!{FEATURELESS}/)[^/]+"
@@ -50,7 +50,7 @@ OF_RUN = {**OF_TASK, "method": "{method}", "decoder": "{decoder}", "seed": "{see
 
 
 def asked(function):
-    """An input or params function: what a function says of the wildcards that its parameters name, and of their task.
+    """Return an input or params function that calls ``function`` with the wildcards and task that its parameters name.
 
     A user's mistake ends the run with one line.
     """
@@ -63,7 +63,7 @@ def asked(function):
 
 
 def checked(files, *checks):
-    """An input function: a path, or what a function says, unless a check refuses the result before any job runs."""
+    """Return an input function: a path or the value of a function, unless a check refuses the result before any job."""
 
     def allowed(wildcards):
         for check in checks:
@@ -74,7 +74,7 @@ def checked(files, *checks):
 
 
 def stamped(*functions):
-    """A params function: the `stamp` of the files that people write, among those that functions return."""
+    """Return a params function: the `stamp` of those files that people write, among the files that functions return."""
 
     def stamps(wildcards):
         files = [asked(function)(wildcards) for function in functions]
@@ -85,14 +85,14 @@ def stamped(*functions):
 
 
 def doubled(gpu=None, **first):
-    """Resources (megabytes, minutes) that double with the second and third attempt, and GPUs, if a rule may use one."""
+    """Return resources (megabytes, minutes) that double at the second and third attempt, and GPUs, if any."""
     more = {name: lambda wildcards, attempt, one=one: one * 2 ** min(attempt - 1, 2) for name, one in first.items()}
-    # What a script is told: that it need not repeat what cannot succeed, and how it runs (rgwot.study.script).
+    # For the script: the attempt, so that it does not repeat a user's mistake, and how it runs (rgwot.study.script).
     more["attempt"] = lambda wildcards, attempt: attempt
     more["execution"] = lambda wildcards: jobs.execution(STUDY, wildcards.get("dataset", ""))
     return more if gpu is None else {**more, "gpu": gpu}
 
 
 def listed(path, caption, labels):
-    """A result that a report of Snakemake shows, with a caption of workflow/report."""
+    """Mark a path as a result that a report of Snakemake shows, with a caption from workflow/report."""
     return report(path, f"../report/{caption}.rst", category=CATEGORIES[caption], labels=labels)

@@ -111,8 +111,8 @@ rule index:
     resources:
         **doubled(mem_mb=1000, runtime=30),
     params:
-        # The params of the batches: after a failed batch, Snakemake does not run it only because its part is missing, so
-        # that a change of these must make the index outdated.
+        # The same params as those of the batches: Snakemake does not repeat a failed batch only because its part of the
+        # index is missing, so a change of these params must make the index outdated.
         videos=asked(lambda task: [*datasets.videos(task)]),
         made=asked(jobs.feature_settings),
     message:

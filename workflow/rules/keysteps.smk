@@ -1,4 +1,4 @@
-# From embeddings to key steps, per-video orders and ranked procedures; and the trivial baselines.
+# From embeddings to key steps, orders per video and ranked procedures; also the trivial baselines.
 
 
 # `alone`: videos are also clustered one by one if the task is annotated, because only scores use these key steps.

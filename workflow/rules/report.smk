@@ -1,10 +1,10 @@
-# Pages to look at what was found: pictures of the videos, views of single results, a page per task, and their list.
+# Pages that show results: pictures of the videos, data on single results (views), a page per task, and their list.
 LIST = {"dataset": "all", "task": "all", "what": "list of pages"}
 
 
 rule strips:
     input:
-        # Not `ancient`: if the manifest is made again, Snakemake would not notice that a video has changed.
+        # Not `ancient`: otherwise Snakemake would not notice that a video has changed if the manifest is made again.
         manifest="results/manifest/{dataset}/{task}.csv",
         videos=asked(datasets.footage_of),
     output:

@@ -15,7 +15,7 @@ PROCEL = Place("procel", "ProceL", reported="ProceL", n_tasks=12)
 CROSSTASK = Place("crosstask", "CrossTask", reported="CrossTask", n_tasks=18)
 DEMO = Place("demo", "Synthetic clips")
 
-# Datasets of workflow/published_features.yaml, except those that are another form of one above.
+# Datasets of workflow/published_features.yaml, except other forms of a dataset above.
 BREAKFAST = Place("breakfast", "Breakfast")
 FIFTY_SALADS = Place("fifty_salads", "50 Salads")
 GTEA = Place("gtea", "GTEA")

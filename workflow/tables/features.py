@@ -1,7 +1,7 @@
 """Tables on features that others published (workflow/published_features.yaml), for which no video is needed.
 
-The tables of action segmentation, by its own protocol, are here, too; one of these, `segments`, needs the paper's
-videos.
+The tables of action segmentation, by the protocol of that field, are here, too; one of them, `segments`, needs the
+paper's videos.
 """
 
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """The figures of the paper.
 
-A function makes a figure: its name is that of the files, results/figures/NAME.pdf and .png, its docstring the title.
+A function makes a figure: its name is the NAME of the files results/figures/NAME.pdf and .png, its docstring the title.
 `tasks` name what to draw; if one is not configured, the first other task takes its place. Figures of single videos show
 the first annotated videos and the first configured seed.
 """

@@ -1,6 +1,6 @@
 """The tables of the paper and of its supplement, and one more: every method under every protocol.
 
-A function makes a table: its name is that of the file, results/tables/NAME.csv, its docstring the title.
+A function makes a table: its name is the NAME of the file results/tables/NAME.csv, its docstring the title.
 """
 
 from itertools import product

@@ -58,7 +58,7 @@ def made(method: str, **changes: object) -> ReportedRow:
 
 
 def printed_sweep(file: str, column: str, rows: Mapping[float | str, Row], note: str = SAME_FOR_ALL) -> Reported:
-    """Return the rows that a file reports for RGWOT at the values of ``rows``; a value that it lacks gets no row."""
+    """Return the rows that a file reports for RGWOT at the values of ``rows``; values not in the file get no row."""
     printed = read_reported(FOLDER / f"{file}.csv", [column])[column].unique()
     reported = [
         made("RGWOT", row=row.id, where={column: str(value)})

@@ -112,7 +112,7 @@ class ExportedVideo:
     silence
         What time without a segment means, if the annotation says it.
     start_s
-        When a player shows the first frame. Segments, deviations and ``duration_s`` count from where a player does.
+        When a player shows the first frame. Segments, deviations and ``duration_s`` are in the time of the player.
     deviations
         How the video deviates from the procedure, the most surprising first.
     """
@@ -288,7 +288,7 @@ def videos_of(
 
 
 def _later(facts: DeviationFacts, late_s: float) -> DeviationFacts:
-    """Return a deviation whose times count from where a player does."""
+    """Return a deviation with its times in the time of a player, ``late_s`` later."""
     one = facts.deviation
     return replace(facts, deviation=replace(one, start_s=late_s + one.start_s, end_s=late_s + one.end_s))
 
@@ -366,7 +366,7 @@ def export_keysteps(
     """Export the result in a folder of key steps; the arguments are those of `read_videos` and `export`.
 
     ``chosen`` lists the videos to export, by name or id; by default all. If ``keysteps`` is a table of annotations
-    (`read_annotated`), these are exported; they have names of their own.
+    (`read_annotated`), the annotations are exported, with their own names.
     """
     if name in FORMATS and FORMATS[name].graph:
         return export(name, read_graph(keysteps, names), output)
@@ -392,7 +392,7 @@ def export(name: str, content: Sequence[ExportedVideo] | DiGraph[Any], output: s
     Raises
     ------
     RgwotError
-        For an unknown format, or a folder with other content.
+        If the format is unknown, or the folder has other content.
     """
     if name not in FORMATS:
         raise RgwotError(f"format {name!r}: unknown; {nearest(name, FORMATS)}")

@@ -19,7 +19,7 @@ from rgwot.video.probing import is_stored
 
 log = logging.getLogger(__name__)
 
-#: Most pictures on a key step's sheet, pictures per row, and their height in pixels.
+#: Largest number of pictures on a key step's sheet, pictures per row, and their height in pixels.
 PICTURES, COLUMNS, HEIGHT = 40, 8, 120
 CLIP_QUALITY = 85
 

@@ -38,8 +38,8 @@ def export_csv(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``segments.csv`` with the columns ``video``, ``start_s``, ``end_s``, ``key_step`` and ``name``.
 
     A mark has no end. If annotations say what time without a segment means, there is a column ``silence``. The segments
-    of a result have the columns ``counts``, and ``shows`` with the name of the key step that a segment is an occurrence
-    of, if that is another one.
+    of a result have the columns ``counts``, and ``shows`` with the name of the key step that a segment really shows, if
+    this is another key step.
     """
     told = any(video.silence for video in videos)
     found = any(segment.counts is not None for video in videos for segment in video.segments)
@@ -189,7 +189,7 @@ def export_elan(videos: Sequence[ExportedVideo], folder: Path) -> None:
 
 
 def _annotations(video: ExportedVideo) -> Iterator[tuple[str, int, int, str]]:
-    """Yield tier, start and end in milliseconds, and label; a mark ends after a frame, or where the next one starts."""
+    """Yield tier, start and end in milliseconds, and label; a mark lasts a frame, or until the next mark if sooner."""
     frame = 40 if math.isnan(video.fps) else max(1, round(1000 / video.fps))
     marks = [video.milliseconds(segment.start_s) for segment in video.segments if segment.mark]
     for segment in video.segments:
@@ -207,7 +207,8 @@ def _annotations(video: ExportedVideo) -> Iterator[tuple[str, int, int, str]]:
 def _deviation_annotations(video: ExportedVideo, frame: int) -> Iterator[tuple[str, int, int, str]]:
     """Yield the deviations of a video, at least a ``frame`` in milliseconds long.
 
-    Annotations of a tier may not overlap: those of one start are one, which ends where the next one starts.
+    Annotations of a tier may not overlap, so deviations with the same start become one annotation, which ends where the
+    next annotation starts.
     """
     last, at_start = max(0, video.milliseconds(video.duration_s) - frame), dict[int, list[DeviationFacts]]()
     for row in video.told:
@@ -220,7 +221,7 @@ def _deviation_annotations(video: ExportedVideo, frame: int) -> Iterator[tuple[s
 
 
 def _refer(path: Path, entries: Mapping[str, str]) -> None:
-    """Make the annotations of an ELAN file refer to entries of its vocabulary; pympi cannot write such references.
+    """Make the annotations of an ELAN file refer to entries of its vocabulary, which pympi cannot do.
 
     If such an entry is renamed in ELAN, so are its annotations.
     """
@@ -236,8 +237,8 @@ def _refer(path: Path, entries: Mapping[str, str]) -> None:
 def _addresses(path: Path, folder: Path) -> tuple[str, str]:
     """Return the absolute address of a video in an ELAN file, and its address relative to that file.
 
-    ELAN does not percent-encode addresses. If the folder of the videos is unknown, ``path`` is relative and the first
-    address; the second one expects the ELAN file beside the video.
+    ELAN does not percent-encode addresses. If the folder of the videos is unknown, ``path`` is relative; it becomes the
+    first address, and the second address assumes that the ELAN file is beside the video.
     """
     if not path.is_absolute():
         return path.as_posix(), f"./{path.name}"
@@ -254,8 +255,8 @@ DATE = "1970-01-01T00:00:00"
 def export_boris(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write a project in which key steps are state events and every video is an observation.
 
-    Deviations that are not doubtful are point events, too, and comments tell which segments do not count. Marks are
-    point events of behaviours of their own, because a behaviour of BORIS has one kind of events. Texts that BORIS may
+    Deviations that are not doubtful are point events, too, and comments say which segments do not count. Marks are
+    point events of separate behaviours, because a behaviour of BORIS has only one kind of events. Texts that BORIS may
     write into tables are guarded against formulas (`rgwot.runtime.csv_files.cell`).
     """
     marked = {segment.key_step for video in videos for segment in video.segments if segment.mark}

@@ -27,7 +27,7 @@ from rgwot.reporting.tables.table import Place, Row, check_known, once
 from rgwot.study.datasets import known_K
 from rgwot.study.study import Study, Task
 
-#: Columns of text beside the bars: their heads, and how far right of the bars each ends, in points.
+#: Columns of text beside the bars: their heads, and the distance in points from the bars to the end of each column.
 HEADS: Mapping[str, Mapping[str, float]] = {
     "collapse": {"cosine": 30, "λ₁": 54, "entropy": 88, "labels": 116, "": 178},
     "scores": {"A": 24, "B": 52, "segments": 94},

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rgwot.procedure.interface import Procedure
 
-#: Space that a step takes at most, in inches.
+#: Largest width and height of a step in inches.
 WIDE, HIGH = 1.3, 0.75
 
 
@@ -34,7 +34,7 @@ def draw_procedure(procedure: Procedure, names: Mapping[int, str] | None = None,
         for edge in procedure.edges:
             (x0, y0), (x1, y1) = places[edge.before], places[edge.after]
             likely = edge.before == START or edge.after == END or not questioned(edge)
-            # An arrow that passes other columns is bent, so that it crosses no box of its own row.
+            # An arrow that passes other columns is bent, so that it does not cross boxes of its row.
             bend = -0.5 / (x1 - x0) if x1 - x0 > 1 and y0 == y1 else 0.0
             axes.annotate(
                 "", (x1, -y1), (x0, -y0),
@@ -67,10 +67,10 @@ def draw_procedure(procedure: Procedure, names: Mapping[int, str] | None = None,
 
 
 def layers(procedure: Procedure) -> dict[int | str, tuple[int, int]]:
-    """Return column and row of every key step, START and END: right of all that it needs, in the consensus order."""
+    """Return column and row of every key step, START and END: to the right of its needs, and in the consensus order."""
     column: dict[int | str, int] = {START: 0}
     steps: list[int | str] = [*procedure.order, END]
-    # The consensus order keeps to the graph, so that what a step needs comes first.
+    # In the consensus order, every step comes after the steps that it needs.
     for step in steps:
         column[step] = 1 + max((column[edge.before] for edge in procedure.edges if edge.after == step), default=0)
     taken: dict[int, int] = {}

@@ -35,9 +35,9 @@ def segment_bars(
 ) -> Drawn:
     """Draw ground truth and predictions of a task as bars over time, one group per video.
 
-    Clusters carry the colour of the annotated step that they are matched to over all videos of the task (protocol
-    ``macro_task``, background as a class), so one colour means one step in every bar. Where no video is annotated,
-    predictions are drawn alone, and a colour means one cluster within its row.
+    A cluster has the colour of the annotated step that it is matched to over all videos of the task (protocol
+    ``macro_task``, background as a class), so a colour means the same step in every bar. If no video is annotated,
+    only predictions are drawn, and a colour means a cluster of its row.
 
     ``predictions`` and ``names`` give segments and names of key steps by the label of their row; if rows name a step
     differently, the legend has the first row's name. The first ``max_videos`` are drawn, at least one; the matching
@@ -103,6 +103,6 @@ def segment_rows(
         step: f"step {step}: {name}" for step, name in (names or {}).items()
     }
     handles = [Patch(label=called.get(step, f"step {step}"), **step_style(step)) for step in steps]
-    # Beside the axes, where it hides no segment.
+    # Beside the axes, so that it hides no segment.
     axis.legend(handles=handles, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     return cast("Drawn", axis.figure)

@@ -1,4 +1,4 @@
-"""How every figure looks: sizes and type for print, colours that every reader tells apart, and how it is written.
+"""The style of all figures: sizes and type for print, colours that every reader can distinguish, and writing to files.
 
 Key steps have the same colours in every figure and page.
 """
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rgwot.runtime.files import replacing
 
-#: Okabe and Ito's colours, distinct to readers with any colour vision, but a brown instead of their black, then eight
-#: more; further steps have the same colours, patterned.
+#: Okabe and Ito's colours, distinct to readers with any colour vision, but with a brown instead of black, and eight
+#: more; further steps have the same colours with a pattern.
 STEP_COLOURS = (
     "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#8C1D04",
     "#882255", "#B2DF8A", "#A6761D", "#332288", "#FB9A99", "#CAB2D6", "#556B2F", "#7FE5D0",
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     Axes: TypeAlias = matplotlib.axes.Axes
     Drawn: TypeAlias = matplotlib.figure.Figure
 else:
-    # Needed in type annotations only: planning reads every kind of figure, but does not import matplotlib.
+    # Only for type annotations: planning imports all modules of figures, and should not import matplotlib.
     Axes = Drawn = Any
 
 GREY = "#6E6E6E"
-#: Colour, marker, dash and hatch of the k-th line or bar: any one of them tells it apart.
+#: Colour, marker, dash and hatch of the k-th line or bar; each of them alone distinguishes it.
 LINE_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)))

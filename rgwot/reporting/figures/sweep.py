@@ -37,15 +37,15 @@ ABOVE = {"radius": "active radius a, frames", "temperature": "temperature Îµ/(1â
 Sweepable = Mapping[float | str, Row]
 """Rows by the value of a parameter; ``gt`` and ``gt+1`` are numbers of key steps, ``all`` is the number of videos."""
 Curve = Mapping[float, tuple[Path, ...]]
-"""Files of scores by the value of a parameter, ascending."""
+"""Files of scores by the value of a parameter, in ascending order."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedCurve:
     """Reported numbers beside a curve.
 
-    They are the rows of ``file`` that match ``where`` (column to value). ``x`` is the column that holds the parameter,
-    or the value with which all of them were obtained. ``mark`` is written beside it.
+    They are the rows of ``file`` that match ``where`` (column to value). ``x`` is the column with the parameter, or its
+    value if it is the same for all rows. ``mark`` is written beside the points.
     """
 
     file: Path = field(repr=False)
@@ -57,9 +57,9 @@ class ReportedCurve:
 class _Panel(NamedTuple):
     """A panel of a sweep: curves over a parameter, called ``label``, at one place.
 
-    ``untrained`` are curves of methods without training. ``above`` annotates the axis with a derived value of `ABOVE`.
-    ``frames`` is the number of frames of a transport problem, with the virtual one, ``classes`` K_gt + 1, which is
-    marked, or None.
+    ``untrained`` are curves of methods without training. ``above`` is the derived value (a key of `ABOVE`) on a second
+    axis. ``frames`` is the number of frames of a transport problem, including the virtual frame. ``classes`` is
+    K_gt + 1, which is marked, or None.
     """
 
     place: Place
@@ -96,7 +96,7 @@ def annotated_K(study: Study, place: Place) -> int | None:
 
 
 def score_curve(study: Study, place: Place, rows: Sweepable) -> Curve:
-    """Return the files of scores of rows; ``gt`` and ``gt+1`` are left out where K_gt is unknown."""
+    """Return the files of scores of rows; ``gt`` and ``gt+1`` are left out if K_gt is unknown."""
     behind, K = tasks_behind(study, [place]), annotated_K(study, place)
     words = {"all": float(max(len(videos(Task(study, *task))) for task in behind))}
     if K is not None:
@@ -227,8 +227,8 @@ def _legend(drawn: Drawn, axes: NDArray[Any]) -> None:
 def above(kind: str, x: Array, frames: int, epsilon: float) -> list[str]:
     """Return the annotation (a key of `ABOVE`) of the axis at every value of the parameter.
 
-    It is the active radius, or the temperature epsilon / (1 - alpha), which is all that alpha changes if the structural
-    prior is off (methods 3.4).
+    It is the active radius, or the temperature epsilon / (1 - alpha); if the structural prior is off, alpha changes
+    only this temperature (methods 3.4).
     """
     from rgwot.transport import structure_radius
 
@@ -238,7 +238,7 @@ def above(kind: str, x: Array, frames: int, epsilon: float) -> list[str]:
 
 
 def spaced(places: Array, apart: float = APART) -> list[int]:
-    """Return which of the places (n,), increasing in [0, 1], can carry a label without touching the one before.
+    """Return which of the places (n,), increasing in [0, 1], can have a label that does not touch the label before.
 
     >>> spaced(np.array([0.0, 0.05, 0.5, 1.0]))
     [0, 2, 3]

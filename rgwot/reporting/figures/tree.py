@@ -1,4 +1,4 @@
-"""The tree of key steps: which of them each K merges."""
+"""The tree of key steps: which key steps are merged at each number K."""
 
 from __future__ import annotations
 

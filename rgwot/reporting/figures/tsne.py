@@ -38,7 +38,7 @@ BLOCK = 256
 def feature_tsne(study: Study, panels: Sequence[Place]) -> Drawing:
     """Return a figure of backbone features of single videos in two dimensions, coloured by time, one per panel.
 
-    Panels of a dataset that name no task show its tasks in turn, then further videos of these tasks.
+    If panels of a dataset name no task, they show one video of each of its tasks in turn, then further videos.
     """
     n_taken: Counter[str] = Counter()
     shown, files = [], []
@@ -207,15 +207,15 @@ def pooled_features(
 def embed_2d(x: NDArray[np.float64], seed: int) -> tuple[NDArray[Any], float]:
     """Reduce x (n, D) by PCA to `COMPONENTS`, then by t-SNE to (n, 2); also return the perplexity that n allows.
 
-    The perplexity is `PERPLEXITY`, or (n - 1) / 3 if that is less: with fewer frames every frame would be the
-    neighbour of every other.
+    The perplexity is `PERPLEXITY`, or (n - 1) / 3 if that is less: in a video with few frames, all frames would
+    otherwise be neighbours.
     """
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
 
     perplexity = min(PERPLEXITY, (len(x) - 1) / 3)
     reduced = PCA(min(COMPONENTS, *x.shape), svd_solver="full").fit_transform(x)
-    # t-SNE starts from PCA, too; features that do not vary have no directions, and a random start.
+    # t-SNE also starts from PCA; if features do not vary, there are no directions, and the start is random.
     start = "pca" if np.ptp(reduced, axis=0).max() > 0 else "random"
     method = TSNE(2, perplexity=perplexity, init=start, max_iter=1000, random_state=seed, n_jobs=1)
     return method.fit_transform(reduced), perplexity

@@ -53,8 +53,8 @@ def tasks_to_draw(study: Study, place: Place, first: Sequence[str] = (), count: 
 def runs_to_draw(study: Study, task: Tree, rows: Sequence[Row], seeds: Sequence[int], *, trained: bool) -> Labelled:
     """Return the runs of some rows on a task with their labels.
 
-    Raises RgwotError for a row whose method trains no encoder, or unless ``trained`` has no embedding, and for a task
-    that is not configured.
+    Raises RgwotError if the method of a row has no embedding, or if ``trained`` trains no encoder, or if the task is
+    not configured.
     """
     runs = []
     for row in (canonical(study, row) for row in rows):
@@ -217,7 +217,7 @@ def of_pair(
 ) -> Drawing:  # fmt: skip
     """Return a figure of two videos of a task and a run, drawn by ``draw(title, about, Pair, *more)``.
 
-    ``reads`` are the files of the run that are read, and ``scoring`` tells how clusters were matched with steps.
+    ``reads`` are the files of the run that are read, and ``scoring`` says how clusters were matched with steps.
     """
     (task,) = tasks_to_draw(study, dataset)
     seed = study.config.seeds[0]
@@ -236,7 +236,7 @@ def named(pair: tuple[Side, Side]) -> str:
 
 
 def shares(plan: Array) -> Array:
-    """Return the share of each real frame of X that goes to each frame of Y, (N, M + 1); the virtual one first.
+    """Return the share of each real frame of X that goes to each frame of Y, (N, M + 1), with the virtual frame first.
 
     >>> shares(np.array([[0.1, 0.1], [0.2, 0.6]])).tolist()
     [[0.25, 0.7499999999999999]]

@@ -76,7 +76,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.timing import RULES, allowed_loss
 
 SHOWN_METRICS = metrics_of("macro_task")
-#: Tables lead with this score: F1 with background, under one matching for all videos.
+#: The main score of tables: F1 with background, with one matching for all videos.
 LEADING_SCORES = "protocol == 'macro_task' and background == 'with' and label_rule == 'exact' and metric == 'f1'"
 #: Formats of stored frames, which a browser cannot play.
 _NOT_PLAYABLE = {".h5", ".hdf5"}
@@ -163,7 +163,7 @@ def gather(
 
 
 class _Compared(NamedTuple):
-    """The runs of a page, what pairs of them have in common, and the same for two seeds of one method."""
+    """The runs of a page, comparisons of pairs of runs, and comparisons of two seeds of the same method."""
 
     runs: Sequence[ShownRun]
     agreements: Mapping[tuple[int, int], Comparison]
@@ -334,7 +334,7 @@ def _seeds_compared(
 ) -> dict[tuple[int, int], Comparison]:
     """Compare every two seeds of each method that looks at the videos.
 
-    Comparisons are taken from ``agreements``, which with many results lacks most pairs.
+    Comparisons are taken from ``agreements`` if they are there; with many results, most pairs are missing.
     """
     comparisons = {}
     for first_place, other in combinations(range(len(shown)), 2):
@@ -352,7 +352,7 @@ def _second_method(
 ) -> list[str]:
     """Return a clause on how far the first other method that looks at the videos agrees with a run, if there is one.
 
-    Results with another number of key steps, or learned from labels, are skipped: that alone makes them differ.
+    Results with another number of key steps, or learned from labels, are skipped, because they differ for this reason.
     """
     run, facts = shown[place].run, shown[place].facts
     for other, result in enumerate(shown):
@@ -376,7 +376,7 @@ def sure_by_seeds(
 ) -> list[Deviation]:
     """Return the deviations of a run, with the sureness from the other seeds if the decoder gives none.
 
-    The key steps of the other seeds are matched one to one with those of the run.
+    The key steps of each other seed are matched one to one with those of the run.
     """
     procedure, deviations = cast("tuple[Procedure, Sequence[Deviation]]", shown[place].procedure)
     if any(first.sureness is not None for first in deviations):
@@ -398,9 +398,9 @@ def sure_by_seeds(
 def held_at(
     place: int, shown: Sequence[ShownRun], agreements: Mapping[tuple[int, int], Comparison]
 ) -> dict[int, set[tuple[str, str, int]]]:
-    """Return the deviations of a run that hold with one key step less or more, by that number, if the page has it.
+    """Return the deviations of a run that hold with one key step less or more, by that number, if the page has results.
 
-    Results of the same method, decoder and seed are compared, whose key steps are matched by their common time.
+    The results have the same method, decoder and seed; their key steps are matched by the time that they share.
     """
     run, facts = shown[place].run, shown[place].facts
     held: dict[int, set[tuple[str, str, int]]] = {}
@@ -544,7 +544,11 @@ def leading_scores(tree: Tree, runs: Sequence[Run]) -> dict[Run, float]:
 def against_trivial(run: Run, leading: Mapping[Run, float], annotated: bool, taught: bool) -> list[str]:
     """Return a clause that compares the score of a run with the best trivial baseline, or says why it cannot."""
     if not annotated and not taught:
-        return ["no video is annotated, so these key steps cannot be compared with true ones"]
+        # Also true after labels were given: this result was there before, or they are too few to score it.
+        return [
+            "this result was found without labels and compared with none, so nobody knows how far its key steps are "
+            "the true ones"
+        ]
     if run not in leading:
         return [f"this result is not scored{', because it learned from every annotated video' if taught else ''}"]
     by_decoder: dict[str, list[float]] = {}

@@ -30,8 +30,8 @@ STRIP_HEIGHT = 72
 STRIP_QUALITY = 60
 FRAME_HEIGHT = 120
 FRAME_QUALITY = 75
-# Limits of width / height: with a panorama, a strip of 32 pictures would be too wide for a JPEG, with a portrait format
-# too narrow to see.
+# Limits of width / height: a strip of 32 pictures of a panorama would be too wide for a JPEG, and pictures in a tall
+# format would be too narrow to see.
 _ASPECTS = (0.5, 2.4)
 
 
@@ -41,7 +41,7 @@ def strip_times(duration_s: float) -> NDArray[np.float64]:
 
 
 def has_pictures(width: Any) -> bool:
-    """Return whether a row of the manifest has a video; features without a video have the width 0."""
+    """Return whether a row of the manifest is of a video; features without a video have width 0."""
     return bool(pd.isna(width)) or bool(width != 0)
 
 

@@ -44,9 +44,9 @@ def write_page(
 
     The first run is shown first. The page may be anywhere; its links to the videos below ``root`` are relative to it.
     The file of names (`rgwot.names`) need not exist.
-    ``groups`` names the column of groups to show, for runs in which they were compared. If the procedure is that of
-    another ``study``, a sentence on it, the page has the names of its videos as the title. The table beside the page
-    (``.csv``) has the columns ``method,decoder,seed,rank,order,names,n_videos,share``.
+    ``groups`` names the column of groups to show, for runs in which they were compared. ``study`` is a sentence on the
+    other study that the procedure comes from, if any; the page then has the names of its videos as the title. The table
+    beside the page (``.csv``) has the columns ``method,decoder,seed,rank,order,names,n_videos,share``.
     """
     output = Path(output_html)
     content = gather(tree, Path(root), runs, output.parent, names_yaml, groups, study)
@@ -81,7 +81,7 @@ def write_page(
 def list_pages(results: Path) -> Path:
     """Write the list of all pages in a tree of results, and return its path."""
     output, listed = paths.at(paths.PAGES, results), None
-    # If two jobs write the list at the same time, the later one sees the pages of both.
+    # If two jobs write the list at the same time, the later list includes the pages of both.
     while (pages := _pages(results, output.parent)) != listed:
         write_text(filled("index.html.j2", rows=[_row(page, output.parent) for page in pages]), output)
         listed = pages
@@ -135,7 +135,7 @@ def curve_picture(curves: Sequence[Curve]) -> str:
         # The logarithm of a term that reaches zero does not exist, so the axis is then linear.
         if all(min(getattr(curve, term)) > 0 for curve in curves):
             axis.set_yscale("log")
-            # Without mathematical text, which the names of methods could be taken for.
+            # Mathematical text is off, because names of methods could be taken for it.
             axis.yaxis.set_major_formatter(LogFormatter())
             axis.yaxis.set_minor_formatter(LogFormatter())
         axis.set_title(title, fontsize=11, loc="left", color=_INK)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations, groupby
@@ -51,9 +52,9 @@ from rgwot.reporting.page.data import Curve, RunFacts, Video
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import read_deviation_list, read_expected, read_procedure
 
-#: Points of a training curve; a page cannot show more.
+#: Number of points of a training curve; a page cannot show more.
 CURVE_POINTS = 200
-#: Most segments of a video in one result; more (as random labels have) would fill the page and could not be seen.
+#: Largest number of segments of a video in one result; more, as in random labels, would fill the page and be invisible.
 MOST_SEGMENTS = 1000
 _COLLAPSED = {
     "embedding": (
@@ -71,11 +72,11 @@ class ShownRun(NamedTuple):
     """A run on the page.
 
     ``facts`` are small and shown beside every picture. ``body`` is read when the run is chosen: ``segments``,
-    ``orders`` and ``procedures``. ``view`` is the text of its view, empty without one. ``procedures`` is the table of
-    the paper's orders. ``procedure`` is the learned procedure with the deviations from it, or None for a trivial
-    baseline. ``recordings`` are the occurrences in its videos, ``every`` all segments, and ``own`` sentences
-    on the procedure that the study expects and on detectable deviations. ``number`` are sentences on the number
-    of key steps. ``blind`` is true if no deviation can be detected.
+    ``orders`` and ``procedures``. ``view`` is the text of its view, empty if there is none. ``procedures`` is the table
+    of the paper's orders. ``procedure`` is the learned procedure with the deviations from it, or None for a trivial
+    baseline. ``recordings`` are the occurrences in its videos, ``every`` all segments, and ``own`` sentences on the
+    procedure that the study expects and on detectable deviations. ``number`` are sentences on the number of key steps.
+    ``blind`` is true if no deviation can be detected.
     """
 
     run: Run
@@ -262,11 +263,11 @@ def _view(path: Path, result: str) -> str:
 
 
 def _body(segments: pd.DataFrame, recordings: Sequence[Recording], videos: pd.DataFrame) -> dict[str, object]:
-    """Return the segments, orders and procedures of a run; videos are known by their place in the manifest.
+    """Return the segments, orders and procedures of a run, with videos in the order of the manifest.
 
     Segments are given by their ``ends`` in milliseconds and key ``steps``, or only by their number if there are many;
-    ``shows`` has by index what segments show instead of their key step, 0 if they do not count. Orders are those in
-    which key steps first occur.
+    ``shows`` maps the index of a segment to the key step that it shows instead of its own, 0 if it does not count. An
+    order is that in which key steps first occur.
     """
     place = {video: str(at) for at, video in enumerate(videos["video"])}
     by_video: dict[str, Any] = {}
@@ -363,6 +364,8 @@ def as_sentence(note: str) -> str:
 MOST_LINES, MOST_DEVIATIONS = 30, 6
 #: The sureness of a deviation that a second reading has yet to decide.
 BEING_CHECKED = "being checked"
+#: The text of a video without a deviation that has every key step once.
+NOTHING = "no key step is missing, repeated or moved"
 #: The text of a card whose key step has no known need.
 UNKNOWN_NEED = "nothing is known to come before it"
 #: Marks the number of a key step in the text, which is then split there.
@@ -373,9 +376,9 @@ class _Card(NamedTuple):
     """A key step as the page draws it.
 
     ``facts`` are the share of videos and the duration, ``repeated`` says how often it occurs, if more than once.
-    ``shares`` says by key step that it needs in how many videos the need holds. What the place of the card does not say
-    is in ``after`` (key steps that it needs, and whether each need has a question mark) and ``free``. ``unseen`` lists
-    the needs for screen readers, if the place says them.
+    ``shares`` maps each key step that it needs to a text on the number of videos in which the need holds. ``after``
+    (key steps that it needs, and whether each need has a question mark) and ``free`` have what does not follow from the
+    place of the card. ``unseen`` lists needs that follow from the place, for screen readers.
     """
 
     node: Node
@@ -390,7 +393,8 @@ class _Card(NamedTuple):
 class _Line(TypedDict):
     """A video with its deviations by time, ``moments`` first: ``number`` are not doubtful, and ``doubtful`` are.
 
-    ``typical`` is the most typical video, ``given`` one that taught, and ``none`` what is said without a deviation.
+    ``typical`` is the most typical video, ``given`` one that taught, and ``none`` what is said without a deviation, cut
+    as the texts of `Picture`.
     """
 
     place: int
@@ -401,20 +405,20 @@ class _Line(TypedDict):
     given: bool
     moments: Sequence[DeviationFacts]
     others: Sequence[DeviationFacts]
-    none: str
+    none: Sequence[str]
 
 
 class Picture(NamedTuple):
     """The procedure of a run as the template writes it; ``place`` is the place of the run on the page.
 
-    Texts are cut into text and numbers of key steps in turn, which the page replaces by names: ``sentences`` on the
-    order and on what to doubt (``remarks`` are plain texts), and the cells of ``table`` under its ``headings``
-    (`rgwot.procedure.facts.step_table`). ``legend`` explains the signs in the drawing.
-    ``layers`` are the cards in the consensus order; those of a layer have no known order, which its caption tells, and
-    need the whole layer before unless they say otherwise. ``lines`` are the videos with the number of their deviations
-    that are not doubtful, the number of doubtful ones, and all of them by time, the less surprising and less sure ones
-    apart; ``most_different`` names those that differ most. ``unchecked`` says why it is not known how sure some
-    deviations are, if so.
+    Texts are lists in which text and numbers of key steps alternate, so that the page can replace numbers by names:
+    ``sentences`` on the order and on what to doubt (``remarks`` are plain texts), and the cells of ``table`` under its
+    ``headings`` (`rgwot.procedure.facts.step_table`). ``legend`` explains the signs in the drawing.
+    ``layers`` are the cards in the consensus order; the order within a layer is not known, as its caption says, and a
+    card needs the whole layer before unless it says otherwise. ``lines`` are the videos with the number of their
+    deviations that are not doubtful, the number of doubtful ones, and all deviations by time, with the less surprising
+    and less sure ones apart; ``most_different`` names the videos that differ most. ``unchecked`` says why it is not
+    known how sure some deviations are, if so.
     """
 
     place: int
@@ -453,11 +457,14 @@ def picture(
     of `rgwot.reporting.page.data.PageData`. ``doubts`` are clauses of `rgwot.procedure.facts.doubt_sentence`. The
     annotated videos that ``taught`` the result are marked. ``own`` are sentences on the procedure that is expected and
     on detectable deviations, ``number`` on the number of key steps, and ``also`` says with which other numbers
-    deviations hold. ``shares`` says whether these recordings are those of the procedure, so that their time may stand
-    in its table. If ``blind``, no video is said to have nothing unusual, since none can be detected. ``pending`` is
-    a sentence if a second reading of the videos has yet to decide how sure deviations are: then none is called sure,
-    but those of annotated videos. ``competing`` are sentences on answers that are supported almost equally.
+    deviations hold. ``shares`` says whether the procedure was learned from these recordings, so that its table may have
+    their times. If ``blind``, the page does not say of any video that nothing is unusual, since no deviation can be
+    detected. ``pending`` is a sentence if a second reading of the videos has yet to decide how sure deviations are;
+    then only those of annotated videos are called sure. ``competing`` are sentences on answers that are supported
+    almost equally.
     """
+    # A video with a few marks is mostly found, and not annotated.
+    taught = {video.id for video in videos if video.id in taught and video.status != "unscored"}
     if pending:
         deviations = [one if one.video in taught else replace(one, sureness=None) for one in deviations]
     shown = told(procedure)
@@ -479,7 +486,7 @@ def picture(
         for row in facts
     ]
     lines = _lines(
-        procedure, facts, videos, taught,
+        procedure, facts, videos, recordings, taught,
         "deviations cannot be told here" if blind else "nothing found yet" if pending else "",
     )  # fmt: skip
     unknown = any(deviation.sureness is None and deviation.video not in taught for deviation in deviations)
@@ -501,7 +508,7 @@ def picture(
 
 
 def _legend(layers: Sequence[Sequence[_Card]], n_videos: int) -> str:
-    """Return what the signs mean that occur in a drawing of a procedure learned from ``n_videos``."""
+    """Return an explanation of the signs in a drawing of a procedure learned from ``n_videos``."""
     cards = [card for layer in layers for card in layer]
     says = any(card.after for layer in layers[1:] for card in layer)
     legend = (
@@ -531,7 +538,7 @@ def _legend(layers: Sequence[Sequence[_Card]], n_videos: int) -> str:
     return " ".join(words for words, there in legend if there)
 
 
-#: For other numbers of key steps: the deviations that hold with them, as `rgwot.procedure.differences.what`.
+#: By another number of key steps, the deviations that hold with it, as `rgwot.procedure.differences.what` gives them.
 Also = Mapping[int, Collection[tuple[str, str, int]]]
 
 
@@ -542,7 +549,7 @@ def _holds_also(deviation: Deviation, also: Also | None) -> str:
 
 
 def _also_sentence(number: str, facts: Sequence[DeviationFacts], also: Also | None) -> str:
-    """Return the sentences on the number of key steps, with how many deviations hold with others."""
+    """Return the sentences on the number of key steps, and on how many deviations hold with other numbers."""
     likely = [row.deviation for row in facts if row.sureness != "doubtful" and row.deviation.against == "others"]
     if not number or not likely:
         return number
@@ -592,16 +599,18 @@ def _lines(
     procedure: Procedure,
     deviations: Sequence[DeviationFacts],
     videos: Sequence[Video],
+    recordings: Sequence[Recording],
     taught: Collection[str],
     nothing: str = "",
 ) -> list[_Line]:
     """Return the videos with their deviations; ``nothing`` is the text for videos without deviation and annotation."""
     lines: list[_Line] = []
+    repeated = {one.video: _repeated(one) for one in recordings}
     for place, video in enumerate(videos):
         if video.status == "skipped":
             continue
         of_video = [row for row in deviations if row.deviation.video == video.id]
-        # The most surprising ones come first.
+        # The most surprising deviations come first.
         first = [row for row in of_video if row.sureness != "doubtful"][:MOST_DEVIATIONS]
         of_video.sort(key=lambda row: (row.deviation.start_s, row.deviation.key_step))
         moments, others = ([row for row in of_video if (row in first) is chosen] for chosen in (True, False))
@@ -609,6 +618,8 @@ def _lines(
         doubtful = sum(row.sureness == "doubtful" for row in of_video)
         if video.id not in taught:
             none = none or nothing
+        if not none:
+            none = "only doubtful deviations" if others else repeated.get(video.id, "") or NOTHING
         lines.append(
             _Line(
                 place=place,
@@ -619,17 +630,24 @@ def _lines(
                 given=video.id in taught,
                 moments=moments,
                 others=others,
-                none=none,
+                none=none.split(_STEP),
             )
         )
     return lines
 
 
+def _repeated(recording: Recording) -> str:
+    """Return what is told of a video whose repeats are no deviations: others repeat, too, or repeats cannot be told."""
+    counts = Counter(event.key_step for event in recording.events)
+    parts = [f"{_STEP}{step}{_STEP} ({n} times)" for step, n in sorted(counts.items()) if n > 1]
+    return f"no key step is missing or moved; found again: {join_words(parts)}" if parts else ""
+
+
 def _most_different(lines: Sequence[_Line]) -> str:
-    """Return a sentence on the videos with the most deviations, and those with the next most.
+    """Return a sentence on the videos with the most deviations, and on the videos with the next most.
 
     Doubtful ones, which a line folds away, are counted separately, and break ties. Returns an empty text
-    if no video has more than doubtful ones.
+    if all deviations are doubtful.
     """
     by_number: dict[tuple[int, int], list[str]] = {}
     for line in lines:
@@ -655,7 +673,7 @@ def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], floa
     Returns an empty list if no two seeds have a video in common.
 
     ``agreed`` takes the indices of two of the ``runs``, the smaller one first, and returns the share of frames on which
-    these runs agree, or None without a common video.
+    these runs agree, or None if they have no video in common.
     """
     seeds = [at for at, other in enumerate(runs) if (other.method, other.decoder) == (run.method, run.decoder)]
     shares = [share for pair in combinations(seeds, 2) if (share := agreed(*pair)) is not None]

@@ -2,8 +2,8 @@
 
 Names of files, tasks and key steps are data, never markup: the template escapes all texts, and other data is JSON
 without any ``<``. A Content Security Policy allows only the page's script and style sheet, by their digests, the
-pictures inside the page, and videos that are local files or on the same server. A page may ask the server that it came
-from, as in `rgwot open`; a file came from none.
+pictures inside the page, and videos that are local files or on the same server. A page may send requests to the server
+that it came from, as in `rgwot open`, but not if it is a file.
 """
 
 from __future__ import annotations
@@ -101,5 +101,5 @@ def home_page() -> str:
 
 
 def in_window(text: str) -> str:
-    """Return a text of a page with what a person does in the window in place of what one does without it."""
+    """Return a text of a page with instructions for the window in place of those for a page without a server."""
     return text.replace(SEE_BOTH, "look at both (Compare with another seed, under Result)")

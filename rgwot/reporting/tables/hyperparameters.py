@@ -30,9 +30,9 @@ class Hyperparameters(AnyTable):
     methods
         The methods, one column each.
     parameters
-        A CSV with a line per parameter, in order. ``parameter, label, symbol`` are its names, ``key`` is the key of its
-        setting (or ``seeds``), the column of a method has a text to show instead of the setting, if any, ``reported``
-        is its name in the file of reported numbers, and ``note`` is a remark.
+        A CSV with a line per parameter, in order. ``parameter, label, symbol`` are its names; ``key`` is the key of its
+        setting (or ``seeds``); the column of a method may have a text to show instead of the setting; ``reported``
+        is its name in the file of reported numbers; and ``note`` is a remark.
     values
         The settings of each method in a study, as texts by parameter (`spelt`).
     """

@@ -197,13 +197,14 @@ def make_grid(table: Table, frame: pd.DataFrame, block: ColumnGroup, max_columns
     """
     protocol, background = block
     rows_here = frame[(frame["protocol"] == protocol) & (frame["background"] == background)]
-    # Reported rows have the label rule of their code, if known; measured rows exist with both, of which one is shown.
+    # Reported rows have the label rule of their code, if known; measured rows exist with both rules, but one is shown.
     rule = OWN_RULES.get(protocol, PRINTED_RULE)
     rows_here = rows_here[(rows_here["kind"] == "reported") | (rows_here["label_rule"] == rule)]
     row_of = {(row["kind"], row["method"]): row for row in rows_here.to_dict("records")}
     rows = {key: line for key, line in _lines(table).items() if key in row_of}
     reported = frame[frame["kind"] == "reported"]
-    # An X of a reported method is shown under the metrics that the papers print, or under all if they print only X.
+    # The X of a reported method is shown under the metrics that papers print, or under all metrics if they print only
+    # X.
     printed = [m for m in table.metrics if reported[[f"{place}_{m}" for place in table.places]].notna().any(axis=None)]
     joined = len(table.datasets) * len(table.metrics) > max_columns or table.lines == "datasets"
     groups = [table.metrics] if joined else [(metric,) for metric in table.metrics]

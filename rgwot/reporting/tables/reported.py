@@ -80,7 +80,7 @@ COLLAPSED = "degenerate"
 
 @dataclass(frozen=True)
 class ReportedRow:
-    """A reported row: the method, the corresponding measured row, and the protocol of its numbers, if code shows it.
+    """A reported row: the method, the corresponding measured row, and the protocol of its numbers, if known from code.
 
     ``where`` chooses among several rows of a method by the columns of a condition, such as ``{"K": "7"}``; then
     ``row`` is also its id.

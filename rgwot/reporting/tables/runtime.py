@@ -37,7 +37,7 @@ class Runtime(AnyTable):
     seeds: Sequence[int] = ()
 
     def check(self) -> None:
-        """Raise RgwotError if the file of reported numbers lacks one that the table shows."""
+        """Raise RgwotError if the file of reported numbers lacks a number that the table shows."""
         tuple(self._reported())
 
     def spelt(self, study: Study) -> Runtime:
@@ -133,7 +133,7 @@ class Runtime(AnyTable):
                 str(row["iterations"] or "–"),
                 _number(row["seconds_per_iteration"], 3),
                 _number(row["memory_mb"], 0),
-                row["hardware"] or "not told",
+                row["hardware"] or "unknown",
             ]
             for row in rows
         ]

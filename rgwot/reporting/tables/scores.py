@@ -32,7 +32,7 @@ def table_columns(table: Table) -> list[str]:
     """Return the columns of a table: the leading ones, then value and deviation per dataset and metric.
 
     The last columns have, per dataset, the number of runs (tasks x seeds) behind its values, the number of collapsed
-    ones, and the mean over the collapsed ones alone.
+    runs, and the mean over collapsed runs alone.
     """
     values = [f"{place}_{metric}{end}" for place in table.places for metric in table.metrics for end in ("", "_sd")]
     behind = ["task_runs", "degenerate", *(f"{metric}_degenerate" for metric in table.metrics)]
@@ -64,7 +64,7 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def _total(runs: pd.DataFrame, metric: str) -> int:
-    """Return a count summed over tasks; for a task whose seeds differ, its largest count is taken."""
+    """Return a count summed over tasks; if the seeds of a task differ, the largest count is taken."""
     return int(runs.groupby(["dataset", "task"])[metric].max().sum()) if metric in runs else 0
 
 

@@ -54,11 +54,11 @@ class Place:
     reported, reported_tasks
         The names of dataset and task in reported numbers.
     n_tasks
-        Number of tasks of the whole dataset, so that a note can tell how many are missing.
+        Number of tasks of the whole dataset, so that a note can say how many are missing.
     task
         The task, or None for the whole dataset.
     mean
-        Whether it is the mean over the other places of a table.
+        Whether this is the mean over the other places of a table.
     """
 
     dataset: str
@@ -98,7 +98,7 @@ class Place:
 class Row:
     """A measured row: its id (the name of its file), its printed label, and its experiment.
 
-    ``source`` tells what the implementation follows and begins the row's note; ``trivial`` marks a baseline that does
+    ``source`` says what the implementation follows and begins the row's note; ``trivial`` marks a baseline that does
     not look at the videos.
     """
 
@@ -159,7 +159,7 @@ class AnyTable:
         """Raise RgwotError if the file of reported numbers lacks one that the table shows."""
 
     def spelt(self, study: Study) -> AnyTable:
-        """Return the table with what it takes from a study, as canonical ids; raise RgwotError for an unknown id."""
+        """Return the table with canonical ids and other facts of a study; raise RgwotError for an unknown id."""
         return self
 
     def content(self, row: str | None = None) -> str:

@@ -104,10 +104,10 @@ def test_codes_move_before_vectors_are_replaced_by_them() -> None:
     frames = Frames(task(noise=1.0)[0].x[:96], (48, 48), 2.0)
     _, (loss,) = learn(frames, 2, Hvq(epochs=1, lr=1e-12), np.random.default_rng(0))
     normalize, rng, videos = torch.nn.functional.normalize, np.random.default_rng(0), videos_of(frames)
-    encoder = seeded(int(rng.integers(2**63)), lambda: Convolutions(16, 32, 10, 2))
-    decoder = seeded(
-        int(rng.integers(2**63)), lambda: torch.nn.Sequential(Convolutions(32, 32, 10, 2), torch.nn.Linear(32, 16))
-    )
+    with seeded(int(rng.integers(2**63))):
+        encoder = Convolutions(16, 32, 10, 2)
+    with seeded(int(rng.integers(2**63))):
+        decoder = torch.nn.Sequential(Convolutions(32, 32, 10, 2), torch.nn.Linear(32, 16))
     moved, unmoved = [], []
     with torch.no_grad():
         z = torch.cat([normalize(encoder(video), dim=1) for video in videos])

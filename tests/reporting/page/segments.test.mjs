@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { annotationLines, budgetLines, comingSteps, cutRows, drawnRuns, giveRow, indexAt, isMark, isOneOrder, lengthsOf, mostShared, moveBorder, nearerSide, nearestSpan, occurrences, oneStepEach, overlaps, putMark, segmentsOfBars, spreadOf, stepNumbers, tickTimes, withoutRowAt } from "../../../rgwot/reporting/page/parts/segments.js";
+import { annotationLines, budgetLines, comingSteps, cutRows, difference, drawnRuns, giveRow, indexAt, isMark, isOneOrder, keptSteps, lengthsOf, mostShared, moveBorder, nearerSide, nearestSpan, occurrences, oneStepEach, overlaps, putMark, segmentsOfBars, splitSteps, spreadOf, stepNumbers, tickTimes, withoutRowAt } from "../../../rgwot/reporting/page/parts/segments.js";
 
 const ROWS = [[0, 1000, 1], [1000, 3000, 2], [3000, 6000, 0]];
 
@@ -27,10 +27,14 @@ test("drawn runs begin with the chosen one; other methods show their first seed"
   assert.deepEqual(drawnRuns(runs, 0, "all"), [0, 1, 2, 3, 4]);
 });
 
-test("coming steps leave out background and repetition, and give way to the order if there are too many", () => {
-  assert.deepEqual(comingSteps([1, 0, 1, 2, 2, 1], [9]), [1, 2, 1]);
-  assert.deepEqual(comingSteps([0, 0], [9]), [9]);
-  const alternating = Array.from({ length: 41 }, (_, at) => 1 + (at % 2));
+/** Events of a second each. */
+const inTurn = (steps) => steps.map((step, at) => [at, at + 1, step]);
+
+test("coming steps are as many as occur, without background, and give way to the order if there are too many", () => {
+  assert.deepEqual(comingSteps(inTurn([1, 0, 1, 2, 2, 1]), [9]), [1, 1, 2, 1]);
+  assert.deepEqual(comingSteps([[0, 1, 4], [2, 3, 4], [5, 6, 4]], [9]), [4, 4, 4]);
+  assert.deepEqual(comingSteps(inTurn([0, 0]), [9]), [9]);
+  const alternating = inTurn(Array.from({ length: 41 }, (_, at) => 1 + (at % 2)));
   assert.deepEqual(comingSteps(alternating, [1, 2]), [1, 2]);
   assert.equal(comingSteps(alternating.slice(1), [1, 2]).length, 40);
 });
@@ -148,4 +152,19 @@ test("sequences that only lack key steps are of one order", () => {
   assert.equal(isOneOrder([[1, 2, 3], [3, 2]]), false);
   assert.equal(isOneOrder([[1, 2], [1, 2, 1]]), false);
   assert.equal(isOneOrder([]), true);
+});
+
+test("what differs is counted by segments, videos and time; numbers alone do not differ", () => {
+  const before = [["a", [[0, 4, 1], [4, 8, 2], [8, 10, 0]]], ["b", [[0, 5, 1], [5, 10, 2]]]];
+  assert.deepEqual(difference(before, [["a", [[0, 4, 2], [4, 8, 1], [8, 10, 0]]], ["b", [[0, 5, 2], [5, 10, 1]]]], false), { segments: 0, of: 5, videos: 0, share: 0 });
+  assert.deepEqual(difference(before, [["a", before[0][1]], ["b", [[0, 3, 1], [3, 10, 2]]]], false), { segments: 1, of: 5, videos: 1, share: 0.1 });
+  const named = (rows) => rows.map(([video, segments]) => [video, segments.map(([start, end, step]) => [start, end, step === 1 ? "stir" : "pour"])]);
+  assert.equal(difference(named(before), [["a", [[0, 4, "pour"], [4, 10, "stir"]]], ["b", []]], true).share, 1);
+});
+
+test("a step is split if others cover a fifth of it and are inside it, and kept if one has most of it", () => {
+  const pairs = overlaps([[0, 10, 1], [10, 20, 2], [20, 22, 0]], [[0, 5, 1], [5, 10, 2], [10, 19, 3], [19, 22, 4]]);
+  assert.deepEqual([...splitSteps(pairs)], [[1, [1, 2]]]);
+  assert.deepEqual([...splitSteps(pairs.map(([a, b, seconds]) => [b, a, seconds]))], []);
+  assert.deepEqual([...keptSteps(pairs)], [2]);
 });

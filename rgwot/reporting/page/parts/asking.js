@@ -1,5 +1,5 @@
-// "What is this?": the page plays the moment from which all other videos learn most, and asks for its step. An answer is a
-// mark in the annotation of the video; then all videos are labelled anew, and what changed is shown.
+// "What is this?": the page plays the moment whose step would teach most about all other videos, and asks for it. The
+// answer becomes a mark in the annotation of the video; all videos are labelled anew, and changes are shown.
 
 import { channelsOf } from "./channels.js";
 import { byId, isTyped, make, spread } from "./dom.js";
@@ -75,7 +75,7 @@ function giveAnswer(name) {
   setLabels(video, putMark(labelsOf(video), Math.round(1000 * seconds), name));
 }
 
-/** Undo the last change or, with `redo`, make it again; an answer that was undone is asked for again. */
+/** Undo the last change or, with `redo`, make it again; after an answer is undone, its moment is asked about again. */
 function undoAnswer(redo = false) {
   const last = state.done[state.done.length - 1];
   const video = undo(redo);
@@ -86,7 +86,7 @@ function undoAnswer(redo = false) {
   drawMoment();
 }
 
-/** How many moments have an answer, those of earlier pages among them. */
+/** Show how many moments have an answer, including answers given on earlier pages. */
 function countAnswers() {
   byId("ask-count").textContent = String(DATA.videos.flatMap((_, video) => labelsOf(video).filter(isMark)).length);
   byId("ask-undo").disabled = !state.done.length;
@@ -98,7 +98,7 @@ function skip() {
   askNext();
 }
 
-/** The bars of all videos, with what the last answer has changed. */
+/** Draw the bars of all videos, and frame what the last answer has changed. */
 export function drawChanges() {
   byId("ask-bars").replaceChildren(...DATA.videos.flatMap((video, at) => {
     if (video.status === "skipped") return [];

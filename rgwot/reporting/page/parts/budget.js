@@ -10,7 +10,7 @@ import { csvField, fileName, percent, seconds } from "./text.js";
 /** Largest number of columns; wider tables are unreadable, and the file has everything. */
 const MOST_COLUMNS = 20;
 
-/** The usable videos with the occurrences of their key steps; steps of one name are one. */
+/** The usable videos with the occurrences of their key steps; steps of the same name count as one. */
 const timesOf = (run) => DATA.videos.map((video, at) => ({ ...video, at })).filter(({ status }) => status !== "skipped")
   .map(({ at, name, id, duration }) => ({ name, id, duration, events: occurrencesOf(at, run).map(([start, end, step]) => [start, end, sameStep(run, step)]) }));
 

@@ -1,5 +1,5 @@
-// Channels of features around a moment, instead of a player, for recordings without a video: each in a band of
-// its own, from its least to its greatest value in the whole recording, with its value at the moment.
+// Channels of features around a moment, drawn instead of a player for recordings without a video. Each channel has a
+// band that spans its least to its greatest value in the whole recording, and shows its value at the moment.
 
 import { make, offer, recall, remember } from "./dom.js";
 import { colourOfLook, sharp } from "./looks.js";
@@ -11,13 +11,13 @@ import { clock, inRange } from "./text.js";
 
 /** Choices of the visible seconds; the whole recording is another choice. */
 const SEEN_S = [5, 10, 20, 60, 300];
-/** In pixels: the height of all bands, which is more if each would have less than `BAND`; the times below, the values beside. */
+/** In pixels: the height of all bands, at least `BAND` for each, and space for times below and values beside them. */
 const HIGH = 260;
 const BAND = 44;
 const BELOW = 18;
 const BESIDE = 58;
 const KEPT_CHANNELS = `rgwot channels ${DATA.dataset}/${DATA.task}`;
-/** The choices made in this browser: channels by number, and visible seconds; JSON has no Infinity. */
+/** The choices made in this browser: channels by number, and visible seconds (0: all, as JSON has no Infinity). */
 const channelChoice = { channels: [], seen: 20, ...recall(KEPT_CHANNELS, null)?.channelChoice };
 
 function keepChoice(changed) {
@@ -101,7 +101,7 @@ export function channelsOf(video, report, seek = null) {
     drawn.values.forEach((_, at) => drawScale(pen, at, at * band, band, wide));
   }
 
-  /** Labels behind the channels: spans in pale colours, and a line where each begins or a mark is. */
+  /** Draw labels behind the channels: spans in pale colours, and a line at every start and every mark. */
   function drawRows(pen, x, high) {
     for (const [start, end, label] of rows) {
       if (end / 1000 < from() || start / 1000 > from() + seen()) continue;
@@ -139,7 +139,7 @@ export function channelsOf(video, report, seek = null) {
     pen.stroke();
   }
 
-  /** The name and the value at the moment, and the least and the greatest value beside the band. */
+  /** Write the name of a channel, its value at the moment and, beside the band, its least and greatest value. */
   function drawScale(pen, at, top, band, wide) {
     const [low, high] = drawn.ranges[at];
     pen.fillStyle = "#8a8a8a";

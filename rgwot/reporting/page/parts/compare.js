@@ -18,7 +18,7 @@ export function startComparison() {
   }
 }
 
-/** The first result of another method or decoder, which tells more than another seed of the same one. */
+/** The first result of another method or decoder, from which one learns more than from another seed. */
 function differentFrom(run) {
   const { method, decoder } = DATA.runs[run];
   const other = DATA.runs.findIndex((facts) => facts.method !== method || facts.decoder !== decoder);

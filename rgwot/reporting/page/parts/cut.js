@@ -1,6 +1,6 @@
 // Cutting the tree of key steps into a number of key steps. All functions are pure.
 
-/** The key step 1..K of every leaf: the first merges are made until K are left, numbered by their first leaf. */
+/** The key step 1..K of every leaf: clusters are merged in order until K are left, and numbered by their first leaf. */
 export function cutTree({ merges, leaves }, K) {
   const members = new Map(leaves.map((_, leaf) => [leaf, [leaf]]));
   merges.slice(0, Math.max(0, leaves.length - K)).forEach(([a, b], at) => {
@@ -39,10 +39,10 @@ export function cutTable(tree, K) {
 /** The share of the differences between samples that K key steps explain. */
 export const explainedShare = ({ merges, leaves }, K) => merges.slice(leaves.length - K).reduce((sum, merge) => sum + merge[2], 0);
 
-/** The first leaf of a cluster: a leaf, or n + the number of a merge. */
+/** The first leaf of a cluster; clusters below n are leaves, and cluster n + m is the result of merge m. */
 export const firstLeaf = ({ merges, leaves }, cluster) => (cluster < leaves.length ? cluster : firstLeaf({ merges, leaves }, merges[cluster - leaves.length][0]));
 
-/** The lines of the drawing as SVG paths; a merge that leaves c clusters is at (c - 1) / (n - 1) of the width. */
+/** The lines of the drawing as SVG paths; a merge that leaves c of n clusters is at (c - 1) / (n - 1) of the width. */
 export function mergeLines({ merges, leaves }, width, rowHeight) {
   const n = leaves.length;
   const across = (clusters) => (n > 1 ? (width * (clusters - 1)) / (n - 1) : width);

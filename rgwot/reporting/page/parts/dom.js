@@ -22,7 +22,7 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Read what this browser stores under a key; null if nothing, or if based on another state of the file. */
+/** Read what this browser stores under a key; null if there is nothing, or it is based on another state of the file. */
 export function recall(key, base) {
   try {
     const kept = JSON.parse(localStorage.getItem(key) || "null");
@@ -33,7 +33,7 @@ export function recall(key, base) {
   }
 }
 
-/** Keep a text in this browser; null forgets what is there. */
+/** Store a text in this browser under a key; null removes what is stored. */
 export function remember(key, text) {
   try {
     if (text === null) localStorage.removeItem(key);
@@ -68,7 +68,7 @@ export function block(id) {
 /** Replace a block of the page by newer content. */
 export const setBlock = (id, content) => parsed.set(id, content);
 
-/** Place an element on the axis of a video from a start to an end. */
+/** Make an element span the time from `start` to `end` on the axis of a video. */
 export function spread(element, start, end, duration) {
   element.style.left = `${(100 * start) / duration}%`;
   element.style.width = `${(100 * (end - start)) / duration}%`;

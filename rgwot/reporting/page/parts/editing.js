@@ -62,7 +62,7 @@ function choose(video, at) {
 
 const chosenRow = () => rowsOf(state.chosen.video)[state.chosen.index];
 
-/** The video that is playing, and its time in milliseconds; null if none is playing. */
+/** The playing video, and its time in milliseconds; null if no video is playing. */
 function onNow() {
   if (!state.playing || !state.playing.element.isConnected || state.playing.element.paused) return null;
   return { video: state.playing.video, at: ms(state.playing.element.currentTime - state.playing.origin) };
@@ -113,19 +113,19 @@ function moveChosen(side, to, at = null) {
   if (rows) edit(video, rows, at ?? (moved[0] + moved[1]) / 2, `${side} ${video} ${side === "end" ? start : end}`);
 }
 
-/** Give the chosen segment to a key step; 0 is none. */
+/** Assign the chosen segment to a key step, or to no key step (0). */
 function giveTo(step) {
   const { video, index, at } = state.chosen;
   edit(video, giveRow(rowsOf(video), index, step), at);
 }
 
-/** Mark the chosen moment: it has this key step, and the time around it stays unknown. */
+/** Mark the chosen moment: the mark gets this key step, and the time around it stays unknown. */
 function markChosen() {
   const { video, at } = state.chosen;
   edit(video, putMark(rowsOf(video), Math.round(at), chosenRow()[2]), Math.round(at));
 }
 
-/** Give the chosen segment to no key step, or delete the chosen mark. */
+/** Assign the chosen segment to no key step, or delete the chosen mark. */
 function clearChosen() {
   const { video, index, at } = state.chosen;
   if (isMark(chosenRow())) edit(video, rowsOf(video).filter((_, n) => n !== index), at);
@@ -219,8 +219,8 @@ function drawOthers(others) {
 
 /**
  * The annotation of an edited video: the table that the layout `folder` reads beside the video, with a player's times.
- * Segments are of the whole video: time without a key step is annotated as background. Marks go with the segments that
- * were annotated before.
+ * Segments cover the whole video: time without a key step is annotated as background. Marks are exported with the
+ * segments that were annotated before.
  */
 function annotationOf(video, marks = false) {
   const run = state.run;
@@ -309,7 +309,7 @@ function editedTarget(event) {
   return target && target.run === state.run && target.segment ? target : null;
 }
 
-/** Choose the segment of a target; without a pointer its middle is the time.
+/** Choose the segment of a target; the chosen time is its middle unless a pointer was used.
  * @param {{ at: number, seconds: number, run: number, segment?: any }} target */
 function chooseTarget({ at, segment, seconds }, pointed) {
   choose(at, pointed && !isMark(segment) ? ms(seconds) : ms((segment[0] + segment[1]) / 2));

@@ -1,5 +1,5 @@
-// The segments and marks that a person edited. An edit changes no result. A file keeps them in this browser; in the window
-// they are the annotation of the video, which is saved.
+// The segments and marks that a person edited. Edits do not change results. They are stored in this browser if the page
+// is a file; in the window they are the annotation of the video, which is saved.
 
 import { recall, remember } from "./dom.js";
 import { ANNOTATES, labelsOf, setLabels } from "./labels.js";
@@ -26,20 +26,20 @@ export function editsOf(run) {
 
 export const isEdited = (video, run) => DATA.videos[video].id in editsOf(run);
 
-/** The annotation of a video, with the steps below 0 that annotated steps have among the key steps of a result. */
+/** The annotation of a video; annotated steps have numbers below 0 to distinguish them from a result's key steps. */
 export const givenOf = (video) => DATA.truth[video].map(([start, end, step]) => [ms(start), ms(end), -step]);
 
-/** The rows of a video in the chosen result: the edited ones, or else the found segments and the annotated marks. */
+/** The rows of a video in the chosen result: edited rows, or else the found segments and the annotated marks. */
 export function rowsOf(video) {
   const { id } = DATA.videos[video];
   const marks = () => (ANNOTATES ? labelled(video, state.run) : givenOf(video).map(([start, end, step]) => [start, end, isTaught(state.run) ? -step : step])).filter(isMark);
   return editsOf(state.run)[id] || [...segmentsOf(video, state.run).map(([start, end, step]) => [ms(start), ms(end), step]), ...marks()];
 }
 
-/** The same in seconds. */
+/** The rows of a video in the chosen result, in seconds. */
 export const shownOf = (video) => rowsOf(video).map(([start, end, step]) => [start / 1000, end / 1000, step]);
 
-/** Store the edited rows of a video, or with null restore what was found; return the rows stored before. */
+/** Store the edited rows of a video, or null to restore the found segments; return the rows stored before. */
 export function setRows(video, rows, kind = null) {
   if (ANNOTATES) {
     setLabels(video, rows && saidOf(video, rows).map(([start, end, step]) => [start, end, stepName(state.run, step)]), kind);
@@ -52,7 +52,7 @@ export function setRows(video, rows, kind = null) {
   return before;
 }
 
-/** The edited rows that belong into the annotation: all, or marks and annotated segments without found ones. */
+/** The edited rows for the annotation: all, or only marks and annotated segments if there are marks. */
 function saidOf(video, rows) {
   if (!rows.some(isMark)) return rows;
   const segments = labelsOf(video).filter((row) => !isMark(row)).map(([start, end, name]) => [start, end, stepCalled(state.run, name)]);

@@ -1,4 +1,4 @@
-// All examples of one key step play side by side, each from its start; they start again when the last one has ended.
+// All examples of a key step play side by side, each from its start; all start again when the last example has ended.
 
 import { make, offer } from "./dom.js";
 import { opened, release, sourceOf, stopPlayer } from "./player.js";

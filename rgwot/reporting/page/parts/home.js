@@ -8,7 +8,7 @@ import { plural } from "./text.js";
 const go = byId("go");
 let proposed = false;
 let shown = "";
-/** Whether a page was there when this one was opened; the first one that is made opens by itself. */
+/** Whether a task had a page when this page was opened; otherwise the first one is opened as soon as it is made. */
 let first = null;
 
 function showProposal({ videos, study, flat, tasks }) {

@@ -4,9 +4,9 @@
 import { channelsOf } from "./channels.js";
 import { byId, isTyped, make, offer, spread } from "./dom.js";
 import { annotations, isLabelled, labelsOf, setLabels, undo } from "./labels.js";
-import { allNames, keyList, keysOf, lookOfName, nameFor, startNewName } from "./names.js";
+import { keyList, keysOfNames, lookOfName, nameFor, startNewName } from "./names.js";
 import { opened, release, sourceOf } from "./player.js";
-import { calledNow, segmentsOf, stepName } from "./results.js";
+import { calledNow, place, segmentsOf, stepName } from "./results.js";
 import { beginStep, indexAt, isMark, moveEnd, moveStart, putMark, reached, withoutRowAt } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { clock } from "./text.js";
@@ -97,6 +97,15 @@ function leaveStep() {
   endStep();
 }
 
+/** Pause, and save the step that runs at once; it runs on when the video plays again. */
+function pauseStep() {
+  const { element } = stage;
+  element.pause();
+  if (running === null || marking() || element.seeking) return;
+  playedTo = Math.max(playedTo, here());
+  saveRunning();
+}
+
 /** Begin a step at the playhead, or mark it. */
 function give(name) {
   if (!stage) return;
@@ -120,7 +129,7 @@ function give(name) {
 /** Add a new step to the list; nothing is labelled before its key is pressed. */
 function listStep(name) {
   drawLabelling();
-  const key = keysOf(allNames()).get(name);
+  const key = keysOfNames().get(name);
   tellLabel(`${key ? `Key ${key}` : "A click on its name"} ${marking() ? "marks" : "begins"} ${calledNow(name)}.`);
 }
 
@@ -255,7 +264,7 @@ function nextVideo() {
 }
 
 const COMMANDS = {
-  " ": () => (stage.element.paused ? stage.element.play().catch(() => {}) : stage.element.pause()),
+  " ": () => (stage.element.paused ? stage.element.play().catch(() => {}) : pauseStep()),
   ",": () => { stage.element.pause(); seek(here() - 1000 / DATA.videos[stage.video].fps); },
   ".": () => { stage.element.pause(); seek(here() + 1000 / DATA.videos[stage.video].fps); },
   Home: () => seek(0),
@@ -284,7 +293,25 @@ function byKey(event) {
 
 export const showLabelling = drawLabelling;
 
-/** Stop the player when another tab is shown. */
+/** Where a person is: the video, its time, and how it is shown. */
+export const labelPlace = () => stage && {
+  video: DATA.videos[stage.video].id, seconds: here() / 1000, speed, zoom: byId("label-zoom").value, mode: byId("label-mode").value, scroll: byId("label-scroll").scrollLeft,
+};
+
+/** Go to where a person was on the page before. */
+export function restorePlace(kept) {
+  if (!place.has(kept.video)) return;
+  byId("label-zoom").value = kept.zoom;
+  byId("label-mode").value = kept.mode;
+  speed = kept.speed;
+  labelVideo(place.get(kept.video), kept.seconds);
+  const scroll = () => { byId("label-scroll").scrollLeft = kept.scroll; };
+  scroll();
+  // Until a video is there, its playhead is at the start, and the bar follows it.
+  stage.element.addEventListener("seeked", scroll, { once: true });
+}
+
+/** Stop the player, as when another tab is shown, and save the step that was begun last. */
 export function pauseLabelling() {
   if (!stage) return;
   leaveStep();

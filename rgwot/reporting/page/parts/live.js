@@ -1,5 +1,5 @@
-// Answers of the server while the page is open: results that it computed from labels, or with another number of key steps,
-// take their place among the results of the page.
+// Answers of the server while the page is open: results that it computed from labels, or with another number of key
+// steps, are put among the results of the page.
 
 import { block, byId, setBlock } from "./dom.js";
 import { colourOfName } from "./looks.js";
@@ -13,8 +13,8 @@ import { DATA, state } from "./state.js";
 export const live = new EventTarget();
 
 /**
- * Give the steps of an answer their colours: by name, so that a name has one colour in all answers; a step of an answer
- * without names has that of the step of the first result with which it shares most time, one to one.
+ * Colour the steps of an answer by their names, so that a name has the same colour in all answers. If an answer has no
+ * names, a step gets the colour of the step of the first result with which it shares most time, one to one.
  */
 function colourAnswer(facts, run, { segments }) {
   if (run === 0) return;
@@ -52,14 +52,14 @@ export function putAnswer({ facts, body, picture, truth, steps, status }) {
   state.names.delete(run);
   if (!state.annotated) colourAnswer(facts, run, body);
   document.querySelector(`.procedure[data-run="${run}"]`)?.remove();
-  // The template of the page wrote it, and escaped every text in it; a script in it would not run either.
+  // The template of the page made this markup and escaped every text in it; a script in it would not run either.
   const drawn = new DOMParser().parseFromString(picture, "text/html").querySelector(".procedure");
   drawn.dataset.run = String(run);
   byId("procedure").prepend(drawn);
   return run;
 }
 
-/** Forget what labels taught: there are none any more. */
+/** Remove the results that learned from labels, because there are no labels any more. */
 function forgetTaught() {
   DATA.runs.forEach(({ given }, run) => { if (given.length) state.forgotten.add(run); });
   state.annotated = false;

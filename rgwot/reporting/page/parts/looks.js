@@ -4,7 +4,7 @@ import { byId, make } from "./dom.js";
 import { inOrder, isTaught, labelOf, matchOf, placeOf, sameStep, stepName } from "./results.js";
 import { DATA, state } from "./state.js";
 
-/** The colour of an annotated step; on a page made without annotations, that of the found step that it names. */
+/** The colour of an annotated step; on a page made without annotations, the colour of the found step with its name. */
 const annotatedColour = (step) => (state.annotated ? step : state.colours.get(step) ?? step);
 
 /** Classes that colour a step: if there are annotations, a colour means the same annotated step everywhere. */
@@ -23,7 +23,7 @@ export function lookAt(n, colours = DATA.colours) {
   return ["step", `s${((n - 1) % colours) + 1}`, pattern].filter(Boolean);
 }
 
-/** The number of the colour of a name: that of the first found step with this name, or else one that no name has. */
+/** The number of the colour of a name: that of the first found step with this name, or else an unused colour. */
 export function colourOfName(name) {
   const { coloursOfNames } = state;
   for (const step of inOrder(0)) coloursOfNames.set(stepName(0, step), placeOf(0, step));
@@ -36,7 +36,7 @@ export function colourOfName(name) {
   return coloursOfNames.get(name);
 }
 
-/** Give an element the classes of a colour, in place of those it had. */
+/** Replace the colour classes of an element. */
 export function dye(element, look) {
   element.classList.remove(...(element.dataset.look || "").split(" ").filter(Boolean));
   element.classList.add(...look);
@@ -84,7 +84,7 @@ export function sharp(canvas, width, height) {
 }
 
 const strips = new Map();
-/** The strip of a video as a decoded picture, or null where there is none. */
+/** The strip of a video as a decoded picture, or null if it has none. */
 export function stripOf(video) {
   if (!DATA.videos[video].strip) return Promise.resolve(null);
   if (!strips.has(video)) {

@@ -1,5 +1,5 @@
-// The player of videos. The page holds links to the videos, so it plays those that are still where they were relative
-// to it. While a video plays, the player sends the event "played".
+// The player of videos. The page has only links to the videos, so a video plays if it is still at the same place
+// relative to the page. While a video plays, the player sends the event "played".
 
 import { byId, make } from "./dom.js";
 import { hidePopup } from "./popup.js";
@@ -18,8 +18,8 @@ export const sourceOf = (video) => {
 };
 
 /**
- * Open a video at a time: its element, the `origin`, by which the clock of the file is ahead, and whether that is known
- * (`begun`). Times count from the first frame, which is shown before it plays, wherever the file's own clock starts.
+ * Open a video at a time. Returns its element, the `origin` (the time of the first frame on the file's own clock), and
+ * whether the origin is known (`begun`). Times count from the first frame, which is shown before the video plays.
  * @param {(reason: string) => void} failed
  */
 export function opened(video, seconds, play, failed = () => {}) {
@@ -77,9 +77,8 @@ export function playFrom(video, seconds, from = null) {
     else showPlayer(facts, seconds, missing(`${facts.path} is not at hand, or this browser cannot play its format. The page looks for it at ${decodeURI(facts.file)}, relative to itself.`));
   });
   const { element } = playing;
-  // If there are several picture tracks, the browser chooses one. (A side of pixels that are no squares is scaled, and
-  // so are
-  // the server's copies, which hold the right track.)
+  // If there are several picture tracks, the browser chooses one, which is recognised if both sides differ: non-square
+  // pixels change one side. The server's copies are scaled, but have the right track.
   element.addEventListener("loadedmetadata", () => {
     const { videoWidth, videoHeight } = element;
     if (!MADE && videoWidth && facts.size[0] && videoWidth !== facts.size[0] && videoHeight !== facts.size[1]) {
@@ -103,13 +102,17 @@ function showPlayer(facts, seconds, content) {
   close.addEventListener("click", () => stopPlayer());
   const title = make("div", { id: "player-title", role: "status" });
   player.replaceChildren(make("div", { className: "head" }, title, close), content);
-  // The page gets narrower; what was clicked stays where it is.
-  const top = () => (state.opener?.isConnected ? state.opener.getBoundingClientRect().top : 0);
-  const before = top();
-  player.hidden = false;
-  window.scrollBy(0, top() - before);
+  showBeside(true);
   head(facts, seconds);
   uncover();
+}
+
+/** Show or hide the player, which changes the width of the page; what was clicked stays where it is. */
+function showBeside(shown) {
+  const top = () => (state.opener?.isConnected ? state.opener.getBoundingClientRect().top : 0);
+  const before = top();
+  player.hidden = !shown;
+  window.scrollBy(0, top() - before);
 }
 
 /** Scroll the clicked element out from under the player. */
@@ -130,12 +133,12 @@ export function stopPlayer(back = true) {
     mark(state.playing.video, null);
     state.playing = null;
   }
-  player.hidden = true;
+  showBeside(false);
   player.replaceChildren();
-  if (back && state.opener && state.opener.isConnected) state.opener.focus();
+  if (back && state.opener && state.opener.isConnected) state.opener.focus({ preventScroll: true });
 }
 
-/** Move the line that shows what is playing. */
+/** Move the line that marks the playing time. */
 function mark(video, seconds) {
   for (const axis of document.querySelectorAll(`[data-video="${video}"] .axis`)) {
     const line = axis.querySelector(".playhead");

@@ -9,7 +9,7 @@ export const popup = byId("popup");
 /** Show lines beside a point, with the `picture` [video, seconds] if there is one. */
 export const showPopup = (lines, x, y, picture = null) => present(lines, picture, () => settle(x, y));
 
-/** Show lines beside an element, on the side where they cover the least of `others`. */
+/** Show lines of text beside an element, on the side where the popup covers the least of `others`. */
 export const showPopupBeside = (lines, element, others, picture = null) => present(lines, picture, () => settleBeside(element, others));
 
 function present(lines, picture, settlePopup) {

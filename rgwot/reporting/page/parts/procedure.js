@@ -82,7 +82,7 @@ function prepare(own, run) {
   own.querySelector(".save")?.addEventListener("click", () => saveDeviations(own, run));
   // Without key steps there are no lines.
   if (lines.length) startSift(own.querySelector(".sift"), numberOfDeviations, (seen, filtered) => sortLines(own, seen, filtered));
-  // Short bars have room for numbers alone.
+  // Short bars have room only for numbers.
   for (const segment of own.querySelectorAll(".line .seg")) segment.firstElementChild.textContent = segment.dataset.step === "0" ? "" : segment.dataset.step;
 }
 
@@ -114,7 +114,7 @@ export function shot(video, seconds, picture) {
   return canvas;
 }
 
-/** Highlight a card with the cards that it needs, and those that need it; null ends the highlighting. */
+/** Highlight a card with the cards that it needs and the cards that need it; null ends the highlighting. */
 function bringOut(own, card) {
   const all = [...own.querySelectorAll(".node")];
   own.querySelector(".layers").classList.toggle("chosen", card !== null);

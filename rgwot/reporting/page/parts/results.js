@@ -19,9 +19,9 @@ export const viewOf = (run) => block(`view-${run}`);
 /** The key steps of a result, without background. */
 export const stepsOf = (run) => factsOf(run).steps;
 export const runTitle = (run) => `${factsOf(run).method} / ${factsOf(run).decoder}, seed ${factsOf(run).seed}`;
-/** The annotated step with which a found one is matched over all videos: a number, 0 for background, or undefined. */
+/** The annotated step with which a found key step is matched over all videos, 0 for background, or undefined. */
 export const matchOf = (run, step) => factsOf(run).match[step];
-/** Whether a result learned from annotated videos: its key steps are annotated ones, by number and by name. */
+/** Whether a result learned from annotated videos; its key steps then have the numbers and names of annotated steps. */
 export const isTaught = (run) => run >= 0 && factsOf(run).given.length > 0;
 /** The segments of a video as [start, end, step] in seconds; run -1 is the annotation. */
 export const segmentsOf = (video, run) => (run < 0 ? DATA.truth[video] : segmentsOfBars(bodyOf(run).segments[video]));
@@ -35,7 +35,7 @@ export const inOrder = (run) => [...stepsOf(run)].sort((a, b) => placeOf(run, a)
 
 const keyOf = (run) => `rgwot names ${DATA.dataset}/${DATA.task}/${factsOf(run).id}/${factsOf(run).result}`;
 
-/** The names of a run by step: those of the file, with the changes made in this browser. */
+/** The names of a run by step: the names in the file, with the changes made in this browser. */
 export function namesOf(run) {
   if (!state.names.has(run)) {
     const inFile = factsOf(run).names;
@@ -49,7 +49,7 @@ export function namesOf(run) {
 /** Names of a run's key steps that people typed; names that annotated videos gave are left out. */
 const typedOf = (run) => Object.fromEntries(Object.entries(namesOf(run)).filter(([step, name]) => stepsOf(run).includes(Number(step)) && name !== factsOf(run).labels[step]));
 
-/** The name of a step, if any; a step below 0 is an annotated one, in every result. */
+/** The name of a step, if any; in every result, a step below 0 is an annotated step. */
 export const nameOf = (run, step) => (run < 0 || step < 0 ? DATA.steps[Math.abs(step)] : namesOf(run)[step]) || "";
 /** The key step that a key step is merged into: the first one with its name, or background if its name is "-". */
 export function sameStep(run, step) {
@@ -60,8 +60,13 @@ export function sameStep(run, step) {
 
 /** A name, or else the number. */
 export const labelOf = (run, step) => nameOf(run, step) || (step ? String(Math.abs(step)) : "-");
-/** The number and the name. */
-export const fullLabel = (run, step) => step === 0 ? "background" : `${run < 0 || step < 0 ? "annotated step" : "key step"} ${Math.abs(step)}${nameOf(run, step) ? `: ${nameOf(run, step)}` : ""}`;
+/** The number and the name; the name alone of a step that labels taught, whose number nobody chose. */
+export function fullLabel(run, step) {
+  if (step === 0) return "background";
+  const name = nameOf(run, step);
+  if (name && step > 0 && isTaught(run)) return name;
+  return `${run < 0 || step < 0 ? "annotated step" : "key step"} ${Math.abs(step)}${name ? `: ${name}` : ""}`;
+}
 /** A name, or else the number in words; 0 is the method's own background. */
 export const stepTitle = (run, step) => nameOf(run, step) || (step ? `key step ${step}` : "background");
 /** The match of a key step among the annotated ones, in words. */
@@ -71,15 +76,15 @@ export function matchInWords(run, step) {
 }
 
 /**
- * The name by which annotations call a key step: the one by which they taught it, whatever it was called since; or else
- * its own, or one made of its number; "-" is background.
+ * The name of a key step in annotations: the name in the annotations that it was learned from, even if it was renamed
+ * since, or else its own name, or "key step" with its number; "-" is background.
  */
 export function stepName(run, step) {
   const own = step < 0 ? step : sameStep(run, step);
   return own ? (isTaught(run) && factsOf(run).labels[own]) || nameOf(run, own) || `key step ${own}` : "-";
 }
 
-/** The name that the shown result gives to a step with this name in annotations. */
+/** The present name, in the shown result, of the key step that has this name in annotations. */
 export function calledNow(name) {
   const step = isTaught(state.run) && stepsOf(state.run).find((own) => stepName(state.run, own) === name);
   return (step && nameOf(state.run, step)) || name;
@@ -115,7 +120,7 @@ export function forgetTyped(run) {
   saveNames();
 }
 
-/** The segments of a run by video, each as its key step and its end in milliseconds, by which its names are found again. */
+/** The segments of a run by video (key step and end in milliseconds), saved so that names can be carried over. */
 const segmentTexts = (run) => Object.fromEntries(Object.entries(bodyOf(run).segments)
   .filter(([, { ends }]) => ends)
   .map(([video, { ends, steps }]) => [DATA.videos[video].id, ends.map((end, at) => `${steps[at]} ${end}`).join(" ")]));

@@ -1,8 +1,7 @@
 // Segments of videos: reading, summarising and editing them. All functions are pure. Segments are [start, end, step]
 // in seconds; a mark has equal start and end. A segment that does not count as an occurrence of its key step has a
-// fourth entry: the key step
-// that it shows instead, or 0. Rows are the same in milliseconds, first the segments, without gaps, then the marks, and
-// are never changed in place.
+// fourth entry: the key step that it shows instead, or 0. Rows are the same in milliseconds, first the segments,
+// without gaps, then the marks; they are never changed in place.
 
 const TICKS = [0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 /** A video with more segments than this is summarised by its order instead. */
@@ -15,7 +14,7 @@ export function segmentsOfBars(bars) {
   return steps.map((step, at) => [at ? ends[at - 1] / 1000 : 0, ends[at] / 1000, step, ...(at in shows ? [shows[at]] : [])]);
 }
 
-/** The occurrences of key steps among segments: those that count, joined where only what does not count separates them. */
+/** The occurrences of key steps among segments: segments that count, joined if only uncounted ones are between them. */
 export function occurrences(segments) {
   const found = [];
   let between = null;
@@ -35,7 +34,7 @@ export function isOneOrder(orders) {
   return [...pairs].every((pair) => !pairs.has(pair.split(" ").reverse().join(" ")));
 }
 
-/** The results whose bars are drawn, the chosen one first; `which` is one, seeds, methods or all. */
+/** The results whose bars are drawn, the chosen result first; `which` is "one", "seeds", "methods" or "all". */
 export function drawnRuns(runs, chosen, which) {
   const same = (a, b) => runs[a].method === runs[b].method && runs[a].decoder === runs[b].decoder;
   const firstSeed = (run) => runs.findIndex((_, other) => same(other, run)) === run;
@@ -48,9 +47,10 @@ export function drawnRuns(runs, chosen, which) {
   return [chosen, ...runs.keys()].filter((run, at) => at === 0 || (run !== chosen && rule(run)));
 }
 
-/** Key steps in the order of their segments, without background and repetition; if there are too many, the `order`. */
-export function comingSteps(steps, order) {
-  const coming = steps.filter(Boolean).filter((step, at, all) => step !== all[at - 1]);
+/** Key steps as they come, from events [start, end, step], without background; if there are too many, the `order`. */
+export function comingSteps(events, order) {
+  // Touching events of one step are one; with something in between they count as often as they occur.
+  const coming = events.filter(([start, , step], at) => step && !(at && events[at - 1][2] === step && events[at - 1][1] === start)).map(([, , step]) => step);
   return coming.length && coming.length <= MOST_COMING ? coming : order;
 }
 
@@ -68,7 +68,7 @@ export function stepNumbers(steps, videos) {
   return numbers;
 }
 
-/** The distance and the times of the marks below an axis, at most `most` of them, in seconds.
+/** The distance and the times, in seconds, of at most `most` ticks below an axis.
  * @returns {[number, number[]]} */
 export function tickTimes(duration, most) {
   const step = TICKS.find((size) => duration / size <= most) || 7200;
@@ -79,7 +79,7 @@ export function tickTimes(duration, most) {
 export const overlaps = (segments, others) => segments.flatMap(([start, end, step]) => others
   .map(([from, to, other]) => [step, other, Math.min(end, to) - Math.max(start, from)]).filter(([, , seconds]) => seconds > 0));
 
-/** For steps of one segmentation, the step of another with which each shares most time, one to one, from `overlaps` of all videos. */
+/** For each step of one segmentation, the step of another that shares most time with it, one to one (`overlaps`). */
 export function mostShared(pairs) {
   const common = new Map();
   for (const [a, b, seconds] of pairs) if (a && b) common.set(`${a} ${b}`, (common.get(`${a} ${b}`) || 0) + seconds);
@@ -91,10 +91,55 @@ export function mostShared(pairs) {
   return matched;
 }
 
+/** How many segments of how many videos have another step than before, and the share of time; from [video, segments]. */
+export function difference(before, after, named) {
+  const pairs = after.map(([video, segments]) => /** @type {const} */ ([segments, before.find(([id]) => id === video)?.[1] || []]));
+  // Without names, every result numbers its key steps anew.
+  const matched = named ? null : mostShared(pairs.flatMap(([segments, old]) => overlaps(old, segments)));
+  const same = (step, old) => (matched && step ? matched.get(step) === old : step === old);
+  const found = { segments: 0, of: 0, videos: 0, share: 0 };
+  let [differing, whole] = [0, 0];
+  for (const [segments, old] of pairs) {
+    const others = segments.map((segment) => segment[1] - segment[0] - overlaps([segment], old).filter(([step, own]) => same(step, own)).reduce((sum, [, , seconds]) => sum + seconds, 0)).filter((seconds) => seconds > 0.01);
+    found.segments += others.length;
+    found.of += segments.length;
+    found.videos += others.length ? 1 : 0;
+    differing += others.reduce((sum, seconds) => sum + seconds, 0);
+    whole += segments.reduce((sum, [start, end]) => sum + end - start, 0);
+  }
+  return { ...found, share: whole ? differing / whole : 0 };
+}
+
+/** The times of `overlaps` by pair of steps, and of each step on either side. */
+function sums(pairs) {
+  const [both, first, second] = [new Map(), new Map(), new Map()];
+  const add = (map, key, seconds) => map.set(key, (map.get(key) || 0) + seconds);
+  for (const [a, b, seconds] of pairs) {
+    add(both, `${a} ${b}`, seconds);
+    add(first, a, seconds);
+    add(second, b, seconds);
+  }
+  return { both: [...both].map(([pair, seconds]) => [...pair.split(" ").map(Number), seconds]), first, second };
+}
+
+/** The parts of split steps, by step, from `overlaps`: each covers at least a fifth of the step, and is inside it by more than half. */
+export function splitSteps(pairs) {
+  const { both, first, second } = sums(pairs);
+  const parts = new Map();
+  for (const [a, b, seconds] of both) if (a && b && seconds >= 0.2 * first.get(a) && seconds > 0.5 * second.get(b)) parts.set(a, [...(parts.get(a) || []), b]);
+  return new Map([...parts].filter(([, of]) => of.length > 1));
+}
+
+/** The steps that have at least three quarters of their time in common with one step of another result, from `overlaps`. */
+export function keptSteps(pairs) {
+  const { both, first, second } = sums(pairs);
+  return new Set(both.filter(([a, b, seconds]) => a && b && seconds >= 0.75 * (first.get(a) + second.get(b) - seconds)).map(([a]) => a));
+}
+
 /** The lengths in seconds of all occurrences of a step in videos with `events` [start, end, step]. */
 export const lengthsOf = (videos, step) => videos.flatMap(({ events }) => events.filter((event) => event[2] === step).map(([start, end]) => end - start));
 
-/** Number, mean and standard deviation (n - 1) of values; the latter is null for fewer than two. */
+/** Number, mean and standard deviation (n - 1) of values; the deviation is null for fewer than two values. */
 export function spreadOf(values) {
   const n = values.length;
   const mean = n ? values.reduce((sum, value) => sum + value, 0) / n : 0;
@@ -102,7 +147,7 @@ export function spreadOf(values) {
   return { n, mean, sd };
 }
 
-/** The times of videos as lines of a table: a row per video and step, and one for the rest, which is key step 0. */
+/** The times of videos as lines of a table: a row per video and step, and a row for other time, which is key step 0. */
 export function budgetLines(videos, steps, nameOfStep, field) {
   const lines = videos.flatMap((video) => {
     const own = steps.map((step) => lengthsOf([video], step));
@@ -118,15 +163,15 @@ export function budgetLines(videos, steps, nameOfStep, field) {
  * @param {any[]} segment */
 export const isMark = ([start, end]) => start === end;
 
-/** Put a mark at a time, in place of one that is there, and of the mark at `index`. */
+/** Put a mark at a time, in place of any mark at this time and of the mark at `index`. */
 export const putMark = (rows, time, step, index = -1) => [
   ...rows.filter((row, n) => n !== index && !(isMark(row) && row[0] === time)), [time, time, step],
 ].sort((a, b) => Number(isMark(a)) - Number(isMark(b)) || a[0] - b[0]);
 
-/** Rows without the marks inside a segment of another step: a moment has one step, and the segment is what counts. */
+/** Rows without marks inside a segment of another step: a moment has one step, and the segment takes precedence. */
 export const oneStepEach = (rows) => rows.filter((row) => !isMark(row) || !rows.some(([start, end, step]) => start <= row[0] && row[0] < end && step !== row[2]));
 
-/** Rows without the mark that is nearest to a time and at most `slack` away from it, or else without the segment there. */
+/** Rows without the mark nearest to a time if it is at most `slack` away, or else without the segment at this time. */
 export function withoutRowAt(rows, time, slack) {
   const away = (row) => (isMark(row) ? Math.abs(row[0] - time) : Infinity);
   const nearest = Math.min(...rows.map(away));
@@ -137,7 +182,7 @@ export function withoutRowAt(rows, time, slack) {
 /** The index of the segment at a time, -1 if there is none. */
 export const indexAt = (segments, time) => segments.findLastIndex(([start, end]) => start <= time && time < end);
 
-/** The side of a row whose border is nearer to a time inside it; null at the start, where nothing can move. */
+/** The side ("start" or "end") of a row that is nearer to a time inside it; null if the time is its start. */
 export const nearerSide = ([start, end], at) => (at > start ? (at - start < end - at ? "start" : "end") : null);
 
 /** Move a border of a row; its neighbours grow or shrink. Returns the new rows and the changed row, or {} if that row would vanish. */
@@ -159,7 +204,7 @@ export function moveBorder(all, index, side, to) {
   return { rows: [...[...before, moved, ...after].filter(([first, till]) => first < till), ...all.filter(isMark)], moved };
 }
 
-/** Give a row to a key step; 0 is none. */
+/** Assign a row to a key step, or to no key step (0). */
 export const giveRow = (rows, index, step) => rows.map(([start, end, own], n) => [start, end, n === index ? step : own]);
 
 /** Cut the row at a time in two. */
@@ -196,7 +241,7 @@ export function beginStep(rows, time, label, duration) {
   return time < end ? [...joined([...before, [time, end, label], ...after]), ...marks] : rows;
 }
 
-/** Let the last segment that ends at or before a time reach it, if no other is in between. */
+/** Extend the last segment that ends at or before a time to this time, if no other segment is in between. */
 export function reached(rows, time) {
   const last = rows.findLastIndex((row) => !isMark(row) && row[1] <= time);
   const next = rows.find((row) => !isMark(row) && row[0] >= (last < 0 ? 0 : rows[last][1]) && row[0] < time && row !== rows[last]);
@@ -211,7 +256,7 @@ const joined = (rows) => rows.reduce((all, row) => {
   return [...all, row];
 }, []);
 
-/** Move the start of a row of an annotation, and with it the end of the row before if they touch; none gets lost. */
+/** Move the start of a row of an annotation, and the end of the row before if they touch; no row is removed. */
 export function moveStart(rows, index, to) {
   const before = index > 0 && rows[index - 1][1] === rows[index][0] ? index - 1 : -1;
   const low = before >= 0 ? rows[before][0] + 1 : index > 0 ? rows[index - 1][1] : 0;
@@ -219,7 +264,7 @@ export function moveStart(rows, index, to) {
   return rows.map((row, n) => (n === index ? [time, row[1], row[2]] : n === before ? [row[0], time, row[2]] : row));
 }
 
-/** Move the end of a row, and with it the start of the next one if they touch. */
+/** Move the end of a row of an annotation, and the start of the next row if they touch. */
 export function moveEnd(rows, index, to, duration) {
   const next = rows[index + 1];
   if (next && !isMark(next) && next[0] === rows[index][1]) return moveStart(rows, index + 1, Math.max(to, rows[index][0] + 1));

@@ -1,8 +1,8 @@
 // Talking with the server of `rgwot open`. A page that was opened as a file has no server.
 
-/** When the page was made, according to the server; empty for a file. */
+/** When the page was made, according to the server; empty if the page is a file. */
 export const MADE = document.documentElement.dataset.window || "";
-/** Milliseconds between two requests for the state; fewer while the server works on an answer. */
+/** Milliseconds between two requests for the state, usually and while the server works on an answer. */
 const EVERY_MS = 1000;
 const SOON_MS = 200;
 /** The HTTP status while an answer waits for a run, and the delay before the next request. */
@@ -45,8 +45,8 @@ export function tell(method, path, content) {
 }
 
 /**
- * Show the state of the server again and again; null if it does not answer.
- * @param {(told: any) => boolean | void} show returns whether it waits for an answer
+ * Call `show` with the state of the server again and again, or with null if the server does not answer.
+ * @param {(told: any) => boolean | void} show returns whether the page waits for an answer
  */
 export function watchServer(show) {
   const look = () => ask(`/api/state?window=${ME}`).catch((error) => (error.status ? { problem: error.message } : null)).then(show)

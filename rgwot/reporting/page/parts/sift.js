@@ -5,7 +5,7 @@ import { DATA } from "./state.js";
 
 const ORDERS = [["deviations", "most deviations first"], ["study", "by name"], ["longest", "longest first"]];
 
-/** Make the controls in `space`; `apply` gets the videos to list, in order. `numberOf` says how far each differs. */
+/** Make the controls in `space`; `apply` gets the videos to list, in order. `numberOf` counts deviations of a video. */
 export function startSift(space, numberOf, apply, first = "deviations") {
   const text = make("input", { type: "search", size: 12, autocomplete: "off", placeholder: "part of a name" });
   const order = make("select");

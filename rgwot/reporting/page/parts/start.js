@@ -8,10 +8,11 @@ import { drawEditing, startEditing } from "./editing.js";
 import { closeExamples } from "./examples.js";
 import { startGrouping } from "./grouping.js";
 import { drawGroups, startGroups } from "./groups.js";
-import { pauseLabelling, showLabelling, startLabelling } from "./labelling.js";
+import { labelPlace, pauseLabelling, restorePlace, showLabelling, startLabelling } from "./labelling.js";
 import { annotations, labelsOf } from "./labels.js";
 import { live, startLive } from "./live.js";
 import { dye, lookOf } from "./looks.js";
+import { newsSince, shownResults } from "./news.js";
 import { player, stopPlayer } from "./player.js";
 import { hidePopup, popup } from "./popup.js";
 import { drawProcedure } from "./procedure.js";
@@ -34,11 +35,11 @@ const VIEWS = {
   label: showLabelling,
   ask: showAsking,
 };
-/** Tabs of the window alone, which need a server. */
+/** Tabs that exist only in the window, because they need a server. */
 const OF_WINDOW = ["label", "ask"];
 const tabs = [...document.querySelectorAll('[role="tab"]')].filter((tab) => MADE || !OF_WINDOW.includes(tab.getAttribute("aria-controls")));
 
-/** The views that have something to show for the chosen result. */
+/** Whether a view has nothing to show for the chosen result. */
 const EMPTY = {
   procedure: () => !document.querySelector(`.procedure[data-run="${state.run}"]`),
   steps: () => factsOf(state.run).kind === "trivial",
@@ -55,9 +56,11 @@ function show(wanted, focus = false) {
     tab.tabIndex = own ? 0 : -1;
     byId(tab.getAttribute("aria-controls")).hidden = !own;
     if (own && focus) tab.focus();
+    // In a narrow window the row of tabs scrolls.
+    if (own) tab.parentElement.scrollLeft = tab.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
   }
   state.view = view;
-  // So that the page shows it again when it is loaded anew.
+  // The page shows this result again when it is loaded anew.
   if (MADE) history.replaceState({ view }, "");
   pauseLabelling();
   pauseAsking();
@@ -85,7 +88,7 @@ function chooseRun(run) {
   show(state.view);
 }
 
-/** The results that can be chosen; trivial ones are compared under Scores alone, unless there are no others. */
+/** The results that can be chosen; trivial results are only compared under Scores, unless there are no others. */
 function chosenRuns() {
   const all = DATA.runs.map((facts, run) => /** @type {const} */ ([facts, run])).filter(([, run]) => !state.forgotten.has(run));
   const worth = all.filter(([{ kind }]) => kind !== "trivial");
@@ -130,7 +133,7 @@ function drawVerdict() {
   byId("collapsed").hidden = !facts.collapsed;
 }
 
-/** Have all results made with one more seed, which the next page offers beside those of the first. */
+/** Request all results with one more seed; the next page offers them beside the results of the first seed. */
 async function addSeed() {
   byId("another-seed").disabled = true;
   try {
@@ -239,4 +242,16 @@ drawVerdict();
 startScores();
 startComparison();
 startGroups();
-show((MADE && history.state?.view) || "procedure");
+/** Where this tab was on the page before, and what that page showed. */
+const kept = (MADE && history.state) || {};
+show(kept.view || "procedure");
+if (kept.label) restorePlace(kept.label);
+if (kept.y) window.scrollTo(0, kept.y);
+byId("news").textContent = newsSince(kept.shown);
+byId("news").hidden = !byId("news").textContent;
+if (MADE) {
+  window.addEventListener("beforeunload", () => {
+    pauseLabelling();
+    history.replaceState({ view: state.view, label: labelPlace(), y: window.scrollY, shown: shownResults() }, "");
+  });
+}

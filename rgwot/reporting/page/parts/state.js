@@ -2,13 +2,24 @@
 
 /** @type {import("./types.js").PageData} */
 export const DATA = JSON.parse(document.getElementById("data").textContent);
+const madeWithSteps = Object.keys(DATA.steps).length > 0;
+// In the window, labels and names that were saved after the page was made take the place of those in it.
+const labelsNow = JSON.parse(document.getElementById("now")?.textContent || "{}");
+if (labelsNow.truth) {
+  const { steps, typed, truth } = labelsNow;
+  Object.assign(DATA, { steps, typed, truth: DATA.videos.map(({ id }) => truth[id] || []) });
+  for (const facts of DATA.runs) {
+    const typed = DATA.typed[facts.id];
+    if (!typed || typed.result === facts.result) facts.names = { ...facts.labels, ...typed?.names };
+  }
+}
 
 export const state = {
   /** The chosen result, and the tab that is shown. */
   run: 0,
   view: "procedure",
   /** Whether a colour means an annotated step, because the page was made with annotations and there still are some. */
-  annotated: Object.keys(DATA.steps).length > 0,
+  annotated: madeWithSteps && Object.keys(DATA.steps).length > 0,
   /** In the window, the results that learned from labels which were all undone since. */
   forgotten: new Set(),
   /** The tabs whose content is up to date. */
@@ -21,7 +32,7 @@ export const state = {
   edits: new Map(),
   /** In the window, the places of annotated steps among the colours, if the page was made without annotations. */
   colours: new Map(),
-  /** In the window, the colour of every name of a step; a name keeps the first one. */
+  /** In the window, the colour of every name of a step; a name keeps its first colour. */
   coloursOfNames: new Map(),
   /** In the window, the annotations that were changed since the page was opened, and the changes, for undo and redo. */
   labels: new Map(),

@@ -5,7 +5,7 @@ import { closeExamples, examplesOf, playExamples } from "./examples.js";
 import { chip, chips } from "./looks.js";
 import { playFrom } from "./player.js";
 import { shot, shotsOf, typicalOf } from "./procedure.js";
-import { LONGEST_NAME, bodyOf, hasBackground, inOrder, isTaught, matchInWords, nameOf, occurrencesOf, place, rename, runTitle, stepsOf, viewOf } from "./results.js";
+import { LONGEST_NAME, bodyOf, hasBackground, inOrder, isTaught, matchInWords, nameOf, occurrencesOf, place, rename, runTitle, stepsOf, stepTitle, viewOf } from "./results.js";
 import { isOneOrder, stepNumbers } from "./segments.js";
 import { MADE } from "./server.js";
 import { DATA, state } from "./state.js";
@@ -44,10 +44,10 @@ function backgroundRow(run) {
 }
 
 /** The name that a person gave to a step; a number in words, which labelling by key makes, does not count. */
-const ownName = (run, step) => (nameOf(run, step) === `key step ${step}` ? "" : nameOf(run, step));
+const ownName = (run, step) => (/^key step \d+$/.test(nameOf(run, step)) ? "" : nameOf(run, step));
 
-/** The number of a key step, and its name. */
-const titleOf = (run, step) => `Key step ${step}${ownName(run, step) ? `: ${ownName(run, step)}` : ""}`;
+/** The number of a key step, and its name; the name alone if labels taught it. */
+const titleOf = (run, step) => (isTaught(run) ? stepTitle(run, step) : `Key step ${step}${ownName(run, step) ? `: ${ownName(run, step)}` : ""}`);
 
 function stepRow(run, step, view, numbers) {
   const input = make("input", {

@@ -24,7 +24,7 @@ export const score = (value) => (100 * value).toFixed(1);
 export const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 /** A measured value with three digits. */
 export const amount = (value) => String(Number(value.toPrecision(3)));
-/** A value with as many digits as tell the hundredths of a range apart. */
+/** A value with as many digits as are needed to distinguish hundredths of a range. */
 export const inRange = (value, range) => (Math.abs(value) >= 1e6 || range < 1e-4 ? String(Number(value.toPrecision(5))) : value.toFixed(Math.max(0, Math.ceil(2 - Math.log10(range)))));
 export const probability = (p) => (p < 0.001 ? "< 0.001" : p.toFixed(3));
 /** A list such as: 1, 2 and 3. */
@@ -43,7 +43,7 @@ export function fileName(task, rest) {
 /** A field of a CSV file. */
 export const csvField = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** A double-quoted YAML scalar; what does not print becomes an escape. */
+/** A double-quoted YAML scalar; characters that do not print become escapes. */
 export function yamlText(text) {
   const letters = Array.from(text.toWellFormed ? text.toWellFormed() : text, (letter) => {
     if (letter === '"' || letter === "\\") return `\\${letter}`;
@@ -65,7 +65,7 @@ export function namesText(entries, path) {
   return `${lines.join("\n")}\n`;
 }
 
-/** The keys of steps, in the order in which they are assigned; 0 is background, and commands have other keys. */
+/** The keys of steps, in the order in which they are assigned; 0 is for background, and commands use other keys. */
 export const STEP_KEYS = "123456789abcdefghijklmnopqrstuvwxyz";
 /** The first key that is not taken; an empty text if all are taken. */
 export const keyFor = (taken) => [...STEP_KEYS].find((key) => !taken.includes(key)) || "";

@@ -5,6 +5,7 @@ import { cutSegments, cutTable, cutTree, explainedShare, firstLeaf, letterOf, me
 import { byId, download, make, spread } from "./dom.js";
 import { drawPicture, label, lookAt, lookOf, pictureAt, sharp, stripOf } from "./looks.js";
 import { live, putAnswer } from "./live.js";
+import { drawSplits, pictured, tellKept } from "./numbers.js";
 import { factsOf, isTaught, place, segmentsOf, stepsOf, viewOf } from "./results.js";
 import { mostShared, overlaps } from "./segments.js";
 import { afterRun, ask, below, MADE, tell } from "./server.js";
@@ -17,7 +18,7 @@ const LOOKS = 3 * DATA.colours;
 /** Milliseconds that the slider must rest before the server looks for key steps. */
 const SETTLED_MS = 300;
 
-/** The colours of the key steps of a cut: that of the key step of the result with which each shares most time, or else one of its own. */
+/** The colours of the key steps of a cut: of the result's key step with most time in common, or else new ones. */
 function looksOfCut(tree, steps, K) {
   const { run } = state;
   const shared = mostShared(DATA.videos.flatMap(({ id }, at) => (tree.videos[id] ? overlaps(segmentsOf(at, run), cutSegments(tree.videos[id], steps)) : [])));
@@ -107,7 +108,7 @@ function showCut() {
   const steps = cutTree(own, K);
   const looks = looksOfCut(own, steps, K);
   byId("cut-at").textContent = String(K);
-  // Half-way between the merge that leaves K clusters and the next merge; for the extreme K, near the edge of the drawing.
+  // Half-way between the merge that leaves K clusters and the next merge; near the edge for the least and greatest K.
   const x = n > 1 ? Math.max(4, Math.min(996, (1000 * (K - 1.5)) / (n - 1))) : 500;
   for (const side of ["x1", "x2"]) byId("cut-line").setAttribute(side, String(x));
   [...byId("leaves").children].forEach((row, leaf) => row.firstElementChild.replaceWith(label(looks.get(steps[leaf]), letterOf(steps[leaf]))));
@@ -140,11 +141,15 @@ function showCut() {
 
 let savedK = 0;
 let cutTimer = 0;
-/** The number that the slider asked for last, and whether the server looks for one; then others have to wait. */
-let wantedK = 0;
-let looking = false;
+/** Whether an answer is being waited for; one is asked for at a time, and then that of the number where the slider is. */
+let cutWaits = false;
+/** An answer that takes longer, in milliseconds, is not compared with others by itself. */
+const QUICK_MS = 5000;
 
-/** In the window, the result with this number of key steps takes the place of the one without labels. */
+/** The plain result: the one whose number of key steps the slider sets. */
+const numberedRun = () => DATA.runs.indexOf(runsOfSavedK()[0]);
+
+/** In the window, replace the result without labels by the one with the chosen number of key steps. */
 async function followCut() {
   const { K } = state.cut;
   if (K < 2 || (!isTaught(state.run) && K === factsOf(state.run).K)) {
@@ -153,31 +158,48 @@ async function followCut() {
   }
   Object.assign(byId("cut-use"), { hidden: false, disabled: true, textContent: `Use ${K}` });
   byId("cut-status").textContent = `Looking for ${plural(K, "key step")}.`;
-  wantedK = K;
-  if (looking) return;
-  looking = true;
+  if (cutWaits) return;
+  cutWaits = true;
+  const began = performance.now();
   try {
     const answer = await ask(below("/api/K", DATA.dataset, DATA.task, String(K)));
-    if (state.cut.K === K) {
-      live.dispatchEvent(new CustomEvent("answer", { detail: { run: putAnswer(answer), learned: false } }));
-      tellCut();
-    }
+    cutWaits = false;
+    // The slider may have moved meanwhile.
+    if (state.cut.K !== K) return followCut();
+    const known = DATA.runs.findIndex(({ id }) => id === answer.facts.id);
+    const before = known < 0 ? null : pictured(known);
+    const run = putAnswer(answer);
+    live.dispatchEvent(new CustomEvent("answer", { detail: { run, learned: false } }));
+    if (before) drawSplits(before, pictured(run));
+    tellCut();
+    if (performance.now() - began < QUICK_MS) compareCut();
   } catch (error) {
-    if (state.cut.K === K) byId("cut-status").textContent = error.message;
+    cutWaits = false;
+    byId("cut-status").textContent = error.message;
     afterRun(error, () => { if (state.cut.K === K) followCut(); });
   }
-  looking = false;
-  // The slider has moved meanwhile.
-  if (wantedK !== K && state.cut.K === wantedK) followCut();
+}
+
+/** Tell which key steps one fewer and one more have, too. */
+async function compareCut() {
+  byId("cut-compare").hidden = true;
+  await tellKept(numberedRun()).catch((error) => {
+    byId("cut-kept").textContent = error.message;
+    afterRun(error, () => { if (byId("cut-compare").hidden) compareCut(); });
+  });
 }
 
 function tellCut() {
   const { K, lost } = factsOf(state.run);
-  byId("cut-use").hidden = !K || K < 2 || K === savedK || isTaught(state.run);
-  Object.assign(byId("cut-use"), { disabled: false, textContent: `Use ${K}` });
+  const used = K === savedK;
+  Object.assign(byId("cut-use"), { hidden: !K || K < 2 || isTaught(state.run), disabled: used, textContent: `Use ${K}`, title: used ? `${K} is the number in use` : "" });
   const labelled = DATA.runs.some((_, run) => isTaught(run) && !state.forgotten.has(run));
   const without = labelled && !isTaught(state.run) ? " This is the result without labels; choose the one with labels under Result." : "";
-  byId("cut-status").textContent = byId("cut-use").hidden ? without : `Procedure, bars and deviations show ${plural(K, "key step")} now. They are numbered anew, so 3 is another key step than before; colours and typed names stay where most of their time is.${without}${lost ? ` ${lost}` : ""}`;
+  byId("cut-status").textContent = byId("cut-use").hidden || used ? without : `Procedure, bars and deviations show ${plural(K, "key step")} now. They are numbered anew, so 3 is another key step than before; colours and typed names stay where most of their time is.${without}${lost ? ` ${lost}` : ""}`;
+  const plain = numberedRun();
+  byId("cut-compare").hidden = plain < 0 || !factsOf(plain).K;
+  if (plain >= 0) byId("cut-compare").textContent = `Which of ${factsOf(plain).K} are there with ${listed([factsOf(plain).K - 1, factsOf(plain).K + 1].filter((K) => K > 1).map(String))}, too?`;
+  byId("cut-kept").replaceChildren();
 }
 
 /** The results that use the saved number: their id sets no other one, and they did not learn from labels. */
@@ -204,6 +226,8 @@ export function startTree() {
   byId("cut").addEventListener("input", () => moveCut(Number(byId("cut").value)));
   savedK = (runsOfSavedK()[0] || factsOf(0)).K;
   byId("cut-use").addEventListener("click", useCut);
+  byId("cut-compare").addEventListener("click", compareCut);
+  if (MADE) tellCut();
   byId("cut-download").addEventListener("click", downloadCut);
   byId("merges").addEventListener("click", (event) => {
     const { left, width } = byId("merges").getBoundingClientRect();

@@ -8,12 +8,12 @@ import { chip, chips, colourOf, drawPicture, dye, lookOf, sharp, stripOf } from 
 import { playFrom } from "./player.js";
 import { startSift } from "./sift.js";
 import { hidePopup, showPopup } from "./popup.js";
-import { bodyOf, calledNow, factsOf, fullLabel, hasBackground, inOrder, isTaught, labelOf, matchInWords, matchOf, nameOf, occurrencesOf, runTitle, sameStep, segmentsOf, stepsOf } from "./results.js";
+import { bodyOf, calledNow, factsOf, fullLabel, hasBackground, inOrder, isTaught, labelOf, matchInWords, matchOf, nameOf, occurrencesOf, runTitle, sameStep, segmentsOf, stepsOf, stepTitle } from "./results.js";
 import { comingSteps, drawnRuns, indexAt, isMark, nearestSpan, tickTimes } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { clock, listed, plural, when } from "./text.js";
 
-/** A bar of more segments is drawn as one picture. */
+/** A bar with more segments than this is drawn as one picture. */
 const MANY_SEGMENTS = 150;
 /** The width of a label below an axis. */
 const LABEL_PX = 44;
@@ -48,10 +48,10 @@ export function numberOfDeviations(video) {
   return line ? Number(line.dataset.number) + Number(line.dataset.doubtful) / 1000 : 0;
 }
 
-/** The name of a video, and whether the chosen result learned from its annotation. */
+/** The name of a video, and whether the chosen result learned from its whole annotation. */
 function heading(at) {
-  const { id, name } = DATA.videos[at];
-  const given = factsOf(state.run).given.includes(id);
+  const { id, name, status } = DATA.videos[at];
+  const given = factsOf(state.run).given.includes(id) && status !== "unscored";
   return make("h3", {}, name, ...(given ? [" ", make("span", { className: "badge", textContent: "annotated" })] : []));
 }
 
@@ -75,7 +75,7 @@ export function refreshCards() {
   cards.style.setProperty("--card", `${first.offsetHeight}px`);
 }
 
-/** Empty a card but for its name; it keeps its height. */
+/** Empty a card except for its name; the card keeps its height. */
 export function clear(card, height) {
   if (height === null) card.style.minHeight = "";
   if (!card.dataset.filled) return;
@@ -92,8 +92,8 @@ export function fill(card) {
   const video = DATA.videos[at];
   const edited = isEdited(at, state.run);
   const rows = edited || byId("editing").open ? shownOf(at) : null;
-  const steps = (rows || occurrencesOf(at, state.run)).filter((row) => !isMark(row)).map(([, , step]) => sameStep(state.run, step));
-  const order = comingSteps(steps, bodyOf(state.run).orders[at] || []);
+  const events = (rows || occurrencesOf(at, state.run)).filter((row) => !isMark(row)).map(([start, end, step]) => [start, end, sameStep(state.run, step)]);
+  const order = comingSteps(events, bodyOf(state.run).orders[at] || []);
   const truth = DATA.truth[at].length ? [-1] : [];
   const axis = make("div", { className: "axis" }, strip(at));
   for (const run of [...truth, ...drawnRuns(DATA.runs, state.run, byId("bars").value).filter((one) => one === state.run || factsOf(one).kind !== "trivial")]) {
@@ -184,7 +184,7 @@ export function bar(at, run, rows = null) {
 /** The key step that a segment shows if it does not count as an occurrence of its own key step. */
 const showsInWords = (run, shows) => shows ? `looks like ${fullLabel(run, shows)}` : "does not count: too short, or looks like its neighbours";
 
-/** The times below an axis, as many as its width has room for. */
+/** Make the times below an axis, as many as fit into its width. */
 export function ticks(duration) {
   const made = make("div", { className: "ticks", data: { duration: String(duration) }, aria: { hidden: "true" } });
   resized.observe(made);
@@ -242,7 +242,7 @@ function describe({ at, seconds, run, segment }) {
   return lines;
 }
 
-/** Let the bars and strips in a part of the page answer to pointer and keyboard. */
+/** Make the bars and strips in a part of the page respond to pointer and keyboard. */
 export function watchBars(part) {
   part.addEventListener("pointermove", (event) => {
     const target = targetOf(event.target, event.clientX);
@@ -309,14 +309,14 @@ function drawLegend() {
     for (const step of Object.keys(DATA.steps).map(Number).sort((a, b) => a - b)) {
       const found = stepsOf(state.run).filter((own) => matchOf(state.run, own) === step);
       const also = found.length ? `, matched to key step ${found.map((own) => (nameOf(state.run, own) ? `${own} (${nameOf(state.run, own)})` : own)).join(", ")}` : "";
-      entry(-1, step, `annotated ${step}: ${DATA.steps[step]}${also}`);
+      entry(-1, step, `${DATA.steps[step]}${also}`);
     }
     entry(-1, 0, "background");
     const alone = stepsOf(state.run).filter((step) => matchOf(state.run, step) === undefined);
     if (alone.length) entry(state.run, alone[0], `matched to no annotated step: key step ${alone.map((step) => labelOf(state.run, step)).join(", ")}`);
   } else {
     const steps = inOrder(state.run);
-    for (const step of steps) if (sameStep(state.run, step) === step) entry(state.run, step, fullLabel(state.run, step));
+    for (const step of steps) if (sameStep(state.run, step) === step) entry(state.run, step, stepTitle(state.run, step));
     if (hasBackground(state.run) || steps.some((step) => !sameStep(state.run, step))) entry(state.run, 0, "background");
   }
   byId("legend").replaceChildren(...items);
