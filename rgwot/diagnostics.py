@@ -91,10 +91,14 @@ class LeftOutFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Edits:
-    """How many deviations of a kind were inserted into the videos, and how many of these were detected."""
+    """How many deviations of a kind were made in copies of the videos, and how many would be told, and are noticed.
+
+    In earlier results, ``told`` are those that are noticed.
+    """
 
     made: int
     told: int
+    noticed: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

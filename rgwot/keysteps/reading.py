@@ -10,18 +10,18 @@ are and after the same deviation was made in them: a key step was cut out, moved
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rgwot.diagnostics import SecondReadingFacts
+from rgwot.diagnostics import Edits, SecondReadingFacts
 from rgwot.keysteps.consensus import FOLDS, Classifier, Components
 from rgwot.keysteps.interface import PER_VIDEO, Array, learned_from
 from rgwot.procedure import Procedure
-from rgwot.procedure.differences import SURE_FROM
+from rgwot.procedure.differences import LIMITS, SURE_FROM
 from rgwot.runtime.threads import in_threads
 from rgwot.timing import runs, thinned
 
@@ -360,6 +360,12 @@ ADDED = (3.0, 3.0)
 NOTICED: Mapping[str, float] = {"missing": -1.0, "order": -1.0, "repeated": 8.0}
 """A deviation is noticed if the second reading supports it by at least this many nats (`supports`)."""
 
+SHOWN: Mapping[str, float] = {
+    kind: min(limit.support for limit in limits if limit.share == 0 and not limit.in_result)
+    for kind, limits in LIMITS.items()
+}
+"""A deviation that only the second reading has is shown if it supports it by at least this many nats."""
+
 OFTEN = 0.3
 """A key step that seems to be left out in a larger share of the videos is recognised too badly to judge it."""
 
@@ -583,12 +589,12 @@ class _SecondReading:
     support
         How far it supports a deviation, by kind (`KINDS`), video and key step; videos that were not read are missing.
     edits
-        For each kind the number of key steps that were cut out, moved or repeated, and the number that is noticed.
+        For each kind the numbers of key steps that were cut out, moved or repeated.
     """
 
     labels: dict[str, Integers]
     support: Mapping[tuple[str, str, int], float]
-    edits: Mapping[str, tuple[int, int]]
+    edits: Mapping[str, Edits]
 
 
 def second_reading(
@@ -635,13 +641,14 @@ def second_reading(
     before, after = _between(procedure, K)
     each = differences(reader, K, before, after, np.random.default_rng([seed, 4]))
     support: dict[tuple[str, str, int], float] = {}
-    edits: dict[str, tuple[int, int]] = {}
+    edits: dict[str, Edits] = {}
     for kind, pair in each.items():
         made = np.isfinite(pair.edited)
         table, noticed = (supports(kind, pair, values) for values in pair)
-        edits[kind] = (int(made.sum()), int((noticed[made] >= NOTICED[kind]).sum()))
-        if edits[kind][1] < BORNE_OUT * edits[kind][0]:
-            table = np.full_like(table, -np.inf)
+        n_shown, n_noticed = (int((noticed[made] >= least[kind]).sum()) for least in (SHOWN, NOTICED))
+        edits[kind] = Edits(made=int(made.sum()), told=n_shown, noticed=n_noticed)
+        if hidden(edits[kind]):
+            table, edits[kind] = np.full_like(table, -np.inf), replace(edits[kind], told=0)
         support |= {
             (kind, name, step + 1): float(table[video, step]) for video, name in enumerate(names) for step in range(K)
         }
@@ -676,47 +683,52 @@ def _between(procedure: Procedure, K: int) -> tuple[Integers, Integers]:
 
 
 BORNE_OUT = 0.2
-"""A kind of deviation counts as detectable if at least this share of those made in the recordings is detected."""
+"""A kind of deviation can be told if at least this share of those made in the recordings is noticed."""
 
 _EDITS = {"missing": ("cut out", "left out"), "order": ("moved", "moved"), "repeated": ("repeated", "repeated")}
 
 
-def tells_nothing(facts: SecondReadingFacts) -> bool:
-    """Return whether deviations were inserted, and too few of every kind were detected (`edits_sentence`)."""
-    made = [facts.of(kind) for kind in KINDS if facts.of(kind).made]
-    return bool(made) and all(edits.told < BORNE_OUT * edits.made for edits in made)
+def hidden(edits: Edits) -> bool:
+    """Return whether deviations of a kind were made, and too few of them are noticed (`BORNE_OUT`)."""
+    return (edits.told if edits.noticed is None else edits.noticed) < BORNE_OUT * edits.made
+
+
+def untold(facts: SecondReadingFacts) -> tuple[str, ...]:
+    """Return the kinds of deviations that cannot be told (`hidden`)."""
+    return tuple(kind for kind in KINDS if hidden(facts.of(kind)))
+
+
+#: The cost of the second reading is told from this many seconds on.
+LONG_S = 60.0
 
 
 def edits_sentence(facts: SecondReadingFacts) -> str:
-    """Return a sentence on ``second_reading`` of ``diagnostics.json``: which kinds of deviations can be detected.
+    """Return sentences on ``second_reading`` of ``diagnostics.json``: which kinds of deviations would be shown.
 
-    >>> from rgwot.diagnostics import Edits
     >>> edits_sentence(
     ...     SecondReadingFacts(
-    ...         missing=Edits(made=40, told=31),
-    ...         order=Edits(made=10, told=1),
-    ...         repeated=Edits(made=0, told=0),
+    ...         missing=Edits(made=40, told=31, noticed=35),
+    ...         order=Edits(made=10, told=0, noticed=1),
+    ...         repeated=Edits(made=0, told=0, noticed=0),
     ...         decoding_cpu_s=2.04,
     ...     )
     ... )
-    'Tested by changing found key steps in copies of these videos, which took 2.0 s: of 40 cut out, 31 were noticed; \
-of 10 moved, 1: moved key steps cannot be noticed here.'
+    'Of 40 found key steps cut out of copies of these videos, 31 would be told; of 10 moved, 0. Real deviations are \
+told more rarely. Moved key steps are always doubtful here.'
     """
-    parts: list[str] = []
-    untold: list[str] = []
-    for kind, (word, what) in _EDITS.items():
-        n, told = facts.of(kind).made, facts.of(kind).told
-        if n:
-            parts.append(f"of {n} {word}, {told}{'' if parts else ' were noticed'}")
-            if told < BORNE_OUT * n:
-                untold.append(what)
-    if not parts:
+    made = [kind for kind in KINDS if facts.of(kind).made]
+    silent = untold(facts)
+    if not made:
         return ""
-    if tells_nothing(facts):
-        end = ": deviations cannot be noticed in this task"
-    else:
-        end = f": {' and '.join(untold)} key steps cannot be noticed here" if untold else ""
-    return (
-        "Tested by changing found key steps in copies of these videos, which took "
-        f"{facts.decoding_cpu_s:.1f} s: {'; '.join(parts)}{end}."
-    )
+    cost = f" This test took {facts.decoding_cpu_s:.0f} s." if facts.decoding_cpu_s >= LONG_S else ""
+    if len(silent) == len(made):
+        return f"Deviations cannot be told here: none of those made in copies of these videos would be.{cost}"
+    first, *others = made
+    parts = [
+        f"Of {facts.of(first).made} found key steps {_EDITS[first][0]} "
+        f"{'of' if first == 'missing' else 'in'} copies of these videos, {facts.of(first).told} would be told"
+    ]
+    parts += [f"of {facts.of(kind).made} {_EDITS[kind][0]}, {facts.of(kind).told}" for kind in others]
+    doubtful = " and ".join(_EDITS[kind][1] for kind in silent)
+    end = f" {doubtful.capitalize()} key steps are always doubtful here." if silent else ""
+    return f"{'; '.join(parts)}. Real deviations are told more rarely.{end}{cost}"

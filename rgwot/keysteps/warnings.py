@@ -20,7 +20,7 @@ MOST = 0.5
 COMPETE = 0.1
 """Two answers compete if they differ in a larger share of the samples."""
 
-SEE_BOTH = "look at both (seeds: [0, 1] in config.yaml, seed=1 in Python)"
+SEE_BOTH = "to see both, set seeds: [0, 1] in config.yaml (seed=1 in Python)"
 """Advice on how to compare the answers of two seeds."""
 
 COMPETING = "two answers compete"
@@ -82,26 +82,46 @@ def seeds_compete(who: str, differ: float, how: str) -> str:
 
     ``how`` says how both can be seen.
     """
-    return f"{who} gives {differ:.0%} of the samples another key step; trust what both have in common, and {how}"
+    return f"{who} gives {100 * differ:.0f} of 100 samples another key step; {how}"
 
 
-def _of_time(choice: TimeChoice | None) -> str:
-    """Return a warning if another weight of time was nearly chosen and gives another answer, or an empty text."""
+def briefly(warning: str) -> str:
+    """Return what a warning about competing answers says, without how both can be seen.
+
+    >>> briefly(seeds_compete("Two answers compete: another seed", 0.43, SEE_BOTH))
+    'Two answers compete: another seed gives 43 of 100 samples another key step'
+    """
+    return warning.partition(";")[0]
+
+
+def add_time(share: float) -> str:
+    """Return words that tell how the answer with another weight of time can be seen."""
+    return f"add time={share:g} to the decoder, as in consensus@time={share:g}"
+
+
+def other_time(choice: TimeChoice | None) -> tuple[float, str] | None:
+    """Return the weight of time that was nearly chosen and gives another answer, if any, and what is near its limit."""
     if choice is None or choice.differ is None or choice.differ <= COMPETE:
-        return ""
+        return None
     measured = ("concordance", choice.concordance, SAME_ORDER), ("kept", choice.kept, KEPT_SHARE)
     near = [
         f"{name} {value:.3g}, limit {limit:g}"
         for name, value, limit in measured
         if value is not None and abs(value - limit) <= NEAR * limit
     ]
-    if not near:
+    return (HINT if choice.chosen == ONE_ORDER else ONE_ORDER, ", ".join(near)) if near else None
+
+
+def _of_time(choice: TimeChoice | None) -> str:
+    """Return a warning if another weight of time was nearly chosen and gives another answer, or an empty text."""
+    other = other_time(choice)
+    if choice is None or choice.differ is None or other is None:
         return ""
-    other = HINT if choice.chosen == ONE_ORDER else ONE_ORDER
+    share, near = other
+    more = "more" if share > choice.chosen else "less"
     return (
-        f"{COMPETING}: decode.time: auto chose {choice.chosen:g}, {other:g} is supported almost equally "
-        f"({', '.join(near)}) and gives {choice.differ:.0%} of the samples another key step; compare "
-        f"decode.time={other:g}"
+        f"{COMPETING}: if time counts {more}, {100 * choice.differ:.0f} of 100 samples get another key step; to see "
+        f"both, {add_time(share)} ({near})"
     )
 
 

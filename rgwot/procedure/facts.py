@@ -23,7 +23,7 @@ STEP_HEADINGS = (
     "Key step", "Found in", "Times per video", "Median time", "Share of time", "After", "In any order with",
     "No order known with",
 )  # fmt: skip
-_TIMES = STEP_HEADINGS.index("Times per video")
+_TIMES, _UNORDERED = (STEP_HEADINGS.index(heading) for heading in ("Times per video", "No order known with"))
 DEVIATION_HEADINGS = ("Video", "Key step", "Deviation", "Time", "Sureness", "Surprise (bits)")
 _KINDS = {
     "missing": "left out", "added": "added", "repeated": "again", "too_early": "too early", "too_late": "too late",
@@ -32,9 +32,9 @@ _KINDS = {
 MOST_NAMED = 5
 #: Marks deviations from the procedure that a user expects.
 OWN = "against your procedure"
-#: A need with less confidence, or that a video contradicts, is written with a question mark (`questioned`).
-LIKELY = 0.75
-#: At most this many of these needs are listed in the sentence on what to doubt.
+#: A video is set aside if the learner gives it less weight.
+ASIDE = 0.5
+#: At most this many needs are listed in the sentence on what to doubt.
 MOST_DOUBTED = 3
 #: A deviation is sure if its sureness is at least `SURE`, doubtful below `PERHAPS`, and written with "perhaps" between.
 SURE, PERHAPS = 0.7, 0.25
@@ -84,8 +84,8 @@ def repeats(node: Node) -> bool:
 
 
 def questioned(need: Edge) -> bool:
-    """Return whether a need has a question mark: a video contradicts it, or its confidence is below `LIKELY`."""
-    return need.agree < need.both or need.confidence < LIKELY
+    """Return whether a need has a question mark: a video with both key steps contradicts it."""
+    return need.agree < need.both
 
 
 #: If a missing key step was due within an interval of at most this many seconds, only its middle is given.
@@ -132,7 +132,7 @@ class _StepFacts:
         """
         share = "" if self.share is None else f"{100 * self.share:.0f} %"
         if self.key_step in (0, UNCOUNTED):
-            return ("does not count" if self.key_step else "background", "", "", "", share, "", "", "")
+            return ("parts that do not count" if self.key_step else "no key step", "", "", "", share, "", "", "")
         needs = []
         for need in self.needs:
             title = step_title(int(need.before), names) + ("?" if questioned(need) else "")
@@ -186,11 +186,15 @@ def step_facts(
 def step_table(rows: Sequence[_StepFacts], names: Mapping[int, str] | None = None) -> tuple[list[str], list[list[str]]]:
     """Return the headings and cells of a table of facts, without the columns that say nothing.
 
-    These are empty ones, and the times per video if every key step occurs once in each video that has it.
+    These are empty ones, the times per video if every key step occurs once in each video that has it, and the unknown
+    orders if none is known.
     """
     cells = [row.cells(names) for row in rows]
     nothing = {at: ("", "1") if at == _TIMES else ("",) for at in range(len(STEP_HEADINGS))}
     told = [at for at, empty in nothing.items() if any(row[at] not in empty for row in cells)]
+    steps = [row for row in rows if row.key_step not in (0, UNCOUNTED)]
+    if all(len(row.unordered) == len(steps) - 1 for row in steps):
+        told = [at for at in told if at != _UNORDERED]
     return [STEP_HEADINGS[at] for at in told], [[row[at] for at in told] for row in cells]
 
 
@@ -206,15 +210,12 @@ def _seconds(recordings: Sequence[Recording]) -> dict[int, float]:
 def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> str:
     """Return the consensus order as a sentence, with the number of videos of each key step that some videos lack.
 
-    It says which key steps are optional, which people do in any order, and of which no order is known.
+    It says which key steps were found in any order, and of which no order is known.
     """
     if not procedure.nodes:
         return "No key step was found: everything is background."
-    lacked = {
-        node.key_step: f" ({'optional, ' if node.optional else ''}in {node.n_videos} of {procedure.n_videos} videos)"
-        for node in procedure.nodes
-        if node.n_videos < procedure.n_videos
-    }
+    n = procedure.n_videos
+    lacked = {node.key_step: f" (found in {node.n_videos} of {n})" for node in procedure.nodes if node.n_videos < n}
     group_of = {step: group for group in (*procedure.groups, *procedure.unordered) for step in group}
     parts: dict[tuple[int, ...], list[str]] = {}
     for step in procedure.order:
@@ -226,16 +227,24 @@ def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None)
         group, titles = parts.popitem()
         if group in procedure.groups:
             return f"No fixed order was found: {join_words(titles)} may come in any order."
-        few = procedure.n_videos < FEWEST
-        why = f"; it takes {FEWEST} videos that show both key steps" if few else "; the videos show none often enough"
-        return f"No order is known{why}. The order that best fits the videos is {', '.join(titles)}."
-    how = {1: "", 2: " in either order"}
+        if agreed_by_few(procedure):
+            who = {1: "The only video shows", 2: "Both videos show"}.get(n, f"All {n} videos show")
+            return f"{who} {join_words(titles)} in this order; with fewer than {FEWEST} videos this may be chance."
+        why = f"with fewer than {FEWEST} videos" if n < FEWEST else "because the videos show none often enough"
+        return f"No order is known {why}. The order that best fits the videos is {', '.join(titles)}."
+    how = {1: "", 2: ", found in either order"}
     texts = [
         join_words(titles)
-        + (" (no order known)" if group in procedure.unordered else how.get(len(titles), " in any order"))
+        + (", no order known" if group in procedure.unordered else how.get(len(titles), ", found in any order"))
         for group, titles in parts.items()
     ]
     return f"The order that best fits the videos is {', then '.join(texts)}."
+
+
+def agreed_by_few(procedure: Procedure) -> bool:
+    """Return whether all videos show all key steps in one order, but are too few for this order to be known."""
+    complete = all(node.n_videos == procedure.n_videos for node in procedure.nodes)
+    return procedure.n_videos < FEWEST and complete and procedure.order_distance == 0
 
 
 def again_sentences(
@@ -250,7 +259,7 @@ def again_sentences(
     ...     for name, order in orders.items()
     ... ]
     >>> again_sentences(learn(videos), videos)
-    ['1, then 2, then 1 again in 2 of 3 videos; c does 1 once.']
+    ['Found again: 1, then 2, then 1 in 2 of 3 videos; in c 1 once.']
     """
     sentences = []
     for step in (
@@ -271,10 +280,10 @@ def again_sentences(
             continue
         usual = max(before, key=lambda other: (before[other], -other))
         title, middle = step_title(step, names), step_title(usual, names)
-        chain = f"{title}, then {middle}, then {title} again" if usual != step else f"{title} twice in a row"
+        chain = f"{title}, then {middle}, then {title}" if usual != step else f"{title} twice in a row"
         who = join_words(once) if len(once) <= MOST_NAMED else f"{len(once)} videos"
-        rest = f"; {who} {'does' if len(once) == 1 else 'do'} {title} once" if once else ""
-        sentences.append(f"{chain} in {again} of {again + len(once)} videos{rest}.")
+        rest = f"; in {who} {title} once" if once else ""
+        sentences.append(f"Found again: {chain} in {again} of {again + len(once)} videos{rest}.")
     return sentences
 
 
@@ -286,34 +295,51 @@ def doubt_sentence(
 ) -> str:
     """Return a sentence on what to doubt about a procedure, or an empty text.
 
-    It consists of the notes of the procedure, the `MOST_DOUBTED` needs of least confidence among those with a question
-    mark (`questioned`), a warning if no video differs from another, and further ``clauses``.
+    It consists of the notes of the procedure, the videos in which another order was found, the `MOST_DOUBTED` needs of
+    least confidence among those with a question mark (`questioned`), and further ``clauses``.
     """
     procedure = told(procedure)
     # The sentence begins with a colon, so colons in its parts become dashes.
     doubts = [note.replace(": ", " \N{EN DASH} ") for note in procedure.notes]
+    if aside := _another_order(procedure, deviations):
+        named = join_words(list(map(readable, aside))) if len(aside) <= MOST_NAMED else f"{len(aside)} videos"
+        doubts.append(f"another order was found in {named}")
     needs = [edge for edge in procedure.edges if edge.before != START and edge.after != END]
-    weak = sorted(filter(questioned, needs), key=lambda need: (need.confidence, need.agree / max(need.both, 1)))
+    weak = sorted(filter(questioned, needs), key=lambda need: (need.confidence, need.agree / need.both))
     if weak:
         doubts.append(_weak_needs(weak[:MOST_DOUBTED], len(weak) - MOST_DOUBTED, names or {}))
-    complete = all(node.n_videos == procedure.n_videos for node in procedure.nodes)
-    if not deviations and procedure.n_videos > 1 and complete:
-        doubts.append(
-            "all key steps were found in every video, but a key step may hold two steps of which somebody left one out"
-        )
     doubts += clauses
     return f"Reliability: {'; '.join(doubts)}." if doubts else ""
 
 
+def _another_order(procedure: Procedure, deviations: Sequence[Deviation]) -> list[str]:
+    """Return the videos that the learner set aside and that are told to do a key step too early or too late."""
+    moved = {
+        one.video
+        for one in deviations
+        if one.kind in ("too_early", "too_late") and (one.sureness is None or one.sureness >= PERHAPS)
+    }
+    return [fit.video for fit in procedure.videos if fit.weight < ASIDE and fit.video in moved]
+
+
+def complete_sentence(procedure: Procedure, deviations: Sequence[Deviation]) -> str:
+    """Return what may hide behind videos that have every key step and no deviation; empty if any video differs."""
+    if deviations or procedure.n_videos < 2 or any(node.n_videos < procedure.n_videos for node in procedure.nodes):
+        return ""
+    return "All key steps were found in every video, but one may hold two steps, of which somebody left one out."
+
+
 def _weak_needs(weak: Sequence[Edge], more: int, names: Mapping[int, str]) -> str:
-    """Return a clause on how few videos show some needs; ``more`` is the number of further needs."""
+    """Return a clause on the videos that contradict some needs; ``more`` is the number of further ones."""
 
     def title(step: int | str) -> str:
         return names.get(int(step), f"step {step}")
 
     first, *others = weak
-    of = f"of the {first.both} videos that have both" if first.agree < first.both else f"video{'s' * (first.both > 1)}"
-    told = [f"{title(first.after)} was found after {title(first.before)} in only {first.agree} {of}"]
+    told = [
+        f"{title(first.after)} was found after {title(first.before)} in only {first.agree} of the {first.both} videos "
+        "that have both"
+    ]
     told += [f"{title(need.after)} after {title(need.before)} in {need.agree} of {need.both}" for need in others]
     return join_words([*told, f"{more} more have a question mark"] if more > 0 else told)
 
@@ -334,17 +360,20 @@ class DeviationFacts:
 
     @property
     def told(self) -> str:
-        """The difference in words, with "perhaps" unless it is sure."""
-        return f"perhaps {self.kind}" if self.sureness in ("perhaps", "doubtful") else self.kind
+        """The difference in words, with "perhaps" or "doubtful" unless it is sure."""
+        return {"perhaps": f"perhaps {self.kind}", "doubtful": f"doubtful: {self.kind}"}.get(self.sureness, self.kind)
 
     @property
     def time(self) -> str:
-        """When the deviation occurs, or a missing key step was due: the middle of a short interval, or its ends."""
+        """When the deviation occurs, or when a missing key step was due: the middle of a short time, or all of it.
+
+        It is empty if that may have been at any time of the video.
+        """
         one = self.deviation
         if one.kind != "missing":
             return moment(one.start_s)
         if self.any_time:
-            return "due at any time"
+            return ""
         if one.end_s - one.start_s <= SHORT_S:
             return f"due about {moment((one.start_s + one.end_s) / 2)}"
         return f"due between {moment(one.start_s)} and {moment(one.end_s)}"

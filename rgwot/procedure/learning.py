@@ -14,7 +14,7 @@ from rgwot.columns import COUNTS, SHOWS
 from rgwot.procedure.differences import score_videos
 from rgwot.procedure.graphs import share_interval
 from rgwot.procedure.interface import END, START, Edge, Event, Node, Procedure, Recording, VideoFit
-from rgwot.procedure.known import known, unordered
+from rgwot.procedure.known import unordered
 from rgwot.procedure.learners import LEARNERS, Needs
 from rgwot.procedure.orders import Floats, Tally, consensus, reduction, tally
 from rgwot.runtime.errors import RgwotError, nearest
@@ -88,7 +88,7 @@ def learn(
         order_distance=float(measured.mean()) if len(measured) else float("nan"),
         typical_video="",
         videos=tuple(VideoFit(name, weight.get(name, 0.0), float("nan")) for name in names),
-        notes=(*_notes(recordings, counted, needs, weight, exact), *needs.notes),
+        notes=(*_notes(recordings, counted, needs, exact), *needs.notes),
     )
     scores = score_videos(procedure, recordings)
     # Ties go to the video nearest to the consensus, then to the first by name.
@@ -210,9 +210,7 @@ def _distances(counted: Tally, order: Sequence[int]) -> Floats:
     return np.where(pairs > 0, wrong / np.maximum(pairs, 1), np.nan)
 
 
-def _notes(
-    recordings: Sequence[Recording], counted: Tally, needs: Needs, weights: Mapping[str, float], exact: bool
-) -> list[str]:
+def _notes(recordings: Sequence[Recording], counted: Tally, needs: Needs, exact: bool) -> list[str]:
     """Return notes on too few or contradictory recordings, and on a consensus order that is not ``exact``."""
     n_videos, n_steps = counted.present.shape
     if not recordings:
@@ -229,11 +227,6 @@ def _notes(
         notes.append("two videos only: what both do in the same order may still be chance")
     if n_steps == 1:
         notes.append(f"one key step only ({counted.steps[0]}): there is nothing to order")
-    aside = [video for video, weight in weights.items() if weight < 0.5]
-    if aside and (needs.relation & known(counted.agree, counted.both)).any():
-        named = ", ".join(aside[:5]) + (f" and {len(aside) - 5} more" if len(aside) > 5 else "")
-        they = "has another order here and counts" if len(aside) == 1 else "have another order here and count"
-        notes.append(f"{len(aside)} of {_videos(n_videos)} {they} little: {named}")
     if n_videos > 1 and n_steps > 1 and not needs.relation.any():
         notes.append("the videos contradict each other: no key step comes before another in enough of them")
     if not exact:

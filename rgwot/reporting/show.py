@@ -12,7 +12,7 @@ from rgwot import paths
 from rgwot.datasets.names import stem_of
 from rgwot.keysteps.given import lasting
 from rgwot.keysteps.left_out import left_out_sentence
-from rgwot.keysteps.reading import edits_sentence
+from rgwot.keysteps.reading import edits_sentence, untold
 from rgwot.keysteps.settings import ANNOTATED
 from rgwot.keysteps.suggest import MOMENT_COLUMNS, moments_of, number_of_key_steps, videos_of
 from rgwot.keysteps.uncovered import uncovered_sentence
@@ -22,6 +22,7 @@ from rgwot.procedure import Deviation, Procedure, Recording, recordings_from_seg
 from rgwot.procedure.facts import (
     DEVIATION_HEADINGS,
     again_sentences,
+    complete_sentence,
     deviation_facts,
     doubt_sentence,
     join_words,
@@ -53,6 +54,7 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
     run = Run.of_folder(folder.absolute())
     head = [f"Found by {run}."] if run is not None else []
     annotated: Sequence[str] = ()
+    blind: Sequence[str] = ()
     if (path := folder / name_of(paths.DIAGNOSTICS)).is_file():
         diagnostics = read_diagnostics(path)
         annotated = diagnostics.taught
@@ -63,12 +65,13 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
             head.append(left_out_sentence(diagnostics.left_out, len(annotated)))
         if diagnostics.second_reading is not None and (sentence := edits_sentence(diagnostics.second_reading)):
             head.append(sentence)
+            blind = untold(diagnostics.second_reading)
     head += own
     recordings = recordings_from_segments(segments)
     every = recordings_from_segments(segments, every=True)
     if run is not None and run.decoder == ANNOTATED:
         annotated = [recording.video for recording in recordings]
-    return head + drawn(procedure, found, recordings, names, annotated, every)
+    return head + drawn(procedure, found, recordings, names, annotated, every, blind)
 
 
 def drawn(
@@ -78,16 +81,18 @@ def drawn(
     names: Mapping[int, str] | None = None,
     annotated: Collection[str] = (),
     every: Sequence[Recording] | None = None,
+    blind: Collection[str] = (),
 ) -> list[str]:
     """Return a procedure as lines: its order, what to doubt, and tables of its key steps and of deviations.
 
     ``recordings`` are the occurrences in the videos, and ``every`` all their segments, if some do not count. In videos
-    that are not ``annotated``, a missing key step may not have been recognised.
+    that are not ``annotated``, a missing key step may not have been recognised. ``blind`` has the kinds of deviations
+    that cannot be told.
     """
     doubt = doubt_sentence(procedure, found, names)
     lines = [
         order_sentence(procedure, names),
-        *again_sentences(procedure, recordings, names),
+        *(() if "repeated" in blind else again_sentences(procedure, recordings, names)),
         *([doubt] if doubt else []),
     ]
     # Tables also have the numbers of key steps, because files and pages use them.
@@ -95,7 +100,8 @@ def drawn(
     if procedure.nodes:
         lines += ["", *_table(*step_table(step_facts(procedure, recordings, every), names))]
     rows = deviation_facts(found, [*recordings, *(every or ())], annotated)
-    return [*lines, "", *deviation_lines([row.cells(names) for row in rows])]
+    complete = [text] if (text := complete_sentence(procedure, found)) else []
+    return [*lines, "", *deviation_lines([row.cells(names) for row in rows]), *complete]
 
 
 def deviation_lines(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -12,7 +12,7 @@ from time import process_time
 import numpy as np
 import pandas as pd
 
-from rgwot.diagnostics import Diagnostics, Edits, SecondReadingFacts, as_json
+from rgwot.diagnostics import Diagnostics, SecondReadingFacts, as_json
 from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.decode import find_key_steps, segments_of
 from rgwot.keysteps.given import given_of_rows
@@ -257,7 +257,7 @@ def read_again(task: EmbeddedTask, key_steps: KeySteps, seed: int) -> KeySteps:
         )  # fmt: skip
     if second is None:
         return key_steps
-    missing, order, repeated = (Edits(made=made, told=told) for made, told in (second.edits[kind] for kind in KINDS))
+    missing, order, repeated = (second.edits[kind] for kind in KINDS)
     key_steps.diagnostics.second_reading = SecondReadingFacts(
         missing=missing, order=order, repeated=repeated, decoding_cpu_s=round(process_time() - began, 3)
     )

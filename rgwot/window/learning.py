@@ -27,6 +27,7 @@ from rgwot.keysteps.labelling import extra_of
 from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.settings import LABELLED, Decoder, Numbered, resolved_K
 from rgwot.keysteps.suggest import frames_of, moments_of
+from rgwot.keysteps.warnings import COMPETING
 from rgwot.names import read_names, result_id
 from rgwot.paths import RESULTS, Run, Tree
 from rgwot.records import read_annotations, read_manifest, read_segments
@@ -317,8 +318,10 @@ class Learner:
             colour={str(step): place for place, step in enumerate(order, 1)},
         )
         drawn = picture(
-            0, procedure, deviations, shown.recordings, videos, (), facts.given, shown.every, pending=pending
-        )
+            0, procedure, deviations, shown.recordings, videos, shown.cautions, facts.given, shown.every, shown.own,
+            shown.number, blind=shown.blind, pending=pending,
+            competing=[warning for warning in facts.warnings if warning.lower().startswith(COMPETING)],
+        )  # fmt: skip
         return {
             "facts": asdict(facts),
             "body": shown.body,

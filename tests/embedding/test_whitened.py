@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
-from with_defaults import fit_by
+from with_defaults import decode_by, fit_by
 
 from rgwot.embedding import whitened
-from rgwot.embedding.interface import spatial_means
+from rgwot.embedding.interface import ArrayFeatures, Fitted, spatial_means
 from rgwot.embedding.settings import Whitened
-from rgwot.embedding.whitened import cell_means, condition, fit_whitening, smooth, speed, standardise, variability
+from rgwot.embedding.whitened import (
+    DISCRETE,
+    Levels,
+    Whitening,
+    cell_means,
+    condition,
+    fit_whitened,
+    fit_whitening,
+    restore_whitened,
+    smooth,
+    speed,
+    standardise,
+    variability,
+)
 from rgwot.features.store import FeatureStore, StoreWriter, open_store
+from rgwot.keysteps.interface import Frames
 
 
 def samples(T: int, C: int, seed: int = 0) -> np.ndarray:
@@ -180,6 +195,96 @@ def test_videos_held_out_do_not_reach_the_components(write_stores: Callable[...,
         np.testing.assert_allclose(embed(store).embedding, expected.apply(x), atol=1e-5)
     every = fit_by("whitened", stores, {}, seed=0)
     assert np.abs(every(stores[0]).embedding - embed(stores[0]).embedding).max() > 1e-3
+
+
+def discrete(*parts: np.ndarray) -> list[bool]:
+    levels = Levels()
+    for x in parts:
+        levels.add(x.astype(np.float32))
+    return [bool(one) for one in levels.discrete()]
+
+
+def test_channels_of_few_values_that_recur_are_discrete() -> None:
+    rng = np.random.default_rng(0)
+    tool = rng.binomial(5, 0.1, size=300) / 5
+    codes = rng.integers(16, size=300)
+    steady = 0.005 * rng.normal(size=300)
+    rare = np.where(np.arange(300) % 60 == 7, rng.uniform(size=300), 0)
+    x = np.column_stack([tool, codes, tool / 3, steady, rare, codes + (codes == 3) * (np.arange(300) > 150)])
+    parts = x[:100], x[100:]
+    expected = [True, True, True, False, False, True]
+    assert discrete(*parts) == expected
+    assert discrete(*parts[::-1]) == expected
+    assert discrete(*(part.round(3) for part in parts)) == expected
+    # A seventeenth value in any of the videos is one too many.
+    later = parts[1].copy()
+    later[:9, 1] = 16
+    assert discrete(parts[0], later) == [True, False, *expected[2:]]
+    # In very few samples, measured values are few, too.
+    assert discrete(steady[:8, None], steady[8:14, None]) == [False]
+
+
+MOVING = Whitened(speed=True, variability="apart")
+
+
+def with_tools(seed: int, measured: int, noise: float = 0) -> ArrayFeatures:
+    """Return a video of four channels of 0, 0.5 and 1, the first of them with noise, and of measured channels."""
+    rng = np.random.default_rng(seed)
+    held = np.repeat(rng.integers(3, size=(12, 4)) / 2, 10, axis=0)
+    x = np.concatenate([held, np.cumsum(rng.normal(size=(120, measured)), axis=0)], axis=1)
+    x[:, 0] += noise * rng.normal(size=120)
+    return ArrayFeatures(f"v{seed}", x[:, :, None, None].astype(np.float16), np.arange(120.0), 120.0, Fraction(1), 1.0)
+
+
+def without_motion_of_tools(store: ArrayFeatures) -> np.ndarray:
+    """Return the conditioned features of a video with tools and two measured channels."""
+    x = condition(cell_means(store, 1), MOVING)
+    motion = [*range(6, 10), *range(12, 16)]
+    assert np.abs(x[:, motion]).max(axis=0).min() > 0
+    x[:, motion] = 0
+    return x
+
+
+def test_discrete_channels_have_neither_speed_nor_variability() -> None:
+    stores = [with_tools(seed, measured=2) for seed in range(3)]
+    embed = fit_whitened(stores, 0, MOVING)
+    assert isinstance(embed, Fitted)
+    np.testing.assert_array_equal(embed.learned[DISCRETE], [True] * 4 + [False] * 2)
+    expected = [without_motion_of_tools(store) for store in stores]
+    whole = fit_whitening(expected, MOVING.D, MOVING.floor)
+    for store, x in zip(stores, expected, strict=True):
+        second = np.split(embed(store).embedding, 2, axis=1)[1] * np.sqrt(2)
+        np.testing.assert_allclose(second[:, : whole.basis.shape[1]], whole.apply(x), atol=1e-5)
+
+
+def test_held_out_videos_follow_the_training_videos() -> None:
+    """A channel that is discrete in the training videos alone has no motion; in bundles of before, all have."""
+    stores, other = [with_tools(seed, measured=2) for seed in range(3)], with_tools(3, measured=2, noise=0.1)
+    embed = fit_whitened(stores, 0, MOVING)
+    assert isinstance(embed, Fitted)
+    restored = restore_whitened(embed.learned, MOVING)
+    for store in (*stores, other):
+        np.testing.assert_array_equal(restored(store).embedding, embed(store).embedding)
+    # With other components, whose weights of this motion are not 0, one sees whether it was left out.
+    shape = embed.learned["basis"].shape
+    learned = {**embed.learned, "basis": np.random.default_rng(5).normal(size=shape)}
+    whitening = Whitening(learned["mean"], learned["basis"], blocks=2)
+    actual = restore_whitened(learned, MOVING)(other).embedding
+    np.testing.assert_array_equal(actual, whitening.apply(without_motion_of_tools(other)))
+    before = restore_whitened({name: x for name, x in learned.items() if name != DISCRETE}, MOVING)
+    np.testing.assert_array_equal(before(other).embedding, whitening.apply(condition(cell_means(other, 1), MOVING)))
+
+
+def test_if_all_channels_are_discrete_both_blocks_are_their_values() -> None:
+    stores = [with_tools(seed, measured=0) for seed in range(4)]
+    embed, plain = fit_whitened(stores, 0, MOVING), fit_whitened(stores, 0, Whitened())
+    for store in stores:
+        for block in np.split(embed(store).embedding, 2, axis=1):
+            np.testing.assert_allclose(block * np.sqrt(2), plain(store).embedding, atol=1e-5)
+    x = np.concatenate([embed(store).embedding for store in stores]).astype(np.float64)
+    frames = Frames(x, (120,) * 4, 1.0)
+    found = decode_by("consensus", frames, 3, {"consensus.blocks": 2}, np.random.default_rng(0))
+    assert set(found.labels.tolist()) == {0, 1, 2}
 
 
 def test_every_setting_reaches_the_embedding(write_stores: Callable[..., list[FeatureStore]]) -> None:

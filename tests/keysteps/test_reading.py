@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import pytest
 
+from rgwot.diagnostics import SecondReadingFacts
 from rgwot.keysteps.reading import (
     AGAIN,
     IN_ORDER,
     MOVED,
+    NOTICED,
+    SHOWN,
     Chain,
     LogRatios,
     Reader,
@@ -20,9 +24,12 @@ from rgwot.keysteps.reading import (
     places,
     read,
     second_reading,
+    untold,
     visits,
 )
-from rgwot.procedure import Event, Recording, learn
+from rgwot.procedure import Deviation, Event, Recording, learn
+from rgwot.procedure.differences import decided
+from rgwot.procedure.facts import deviation_facts
 from rgwot.timing import runs
 
 K = 2
@@ -144,9 +151,37 @@ def test_deviations_that_order_hides_are_found() -> None:
     }
     for name, y in truth.items():
         assert (second.labels[name] == y).mean() > 0.9
-    for kind, (n, k) in second.edits.items():
-        assert n >= 20, kind
-        assert k > 0.8 * n, kind
+    for kind, edits in second.edits.items():
+        assert edits.made >= 20, kind
+        assert edits.noticed is not None
+        assert edits.noticed >= edits.told > 0.8 * edits.made, kind
+
+
+@pytest.mark.parametrize(("kind", "named"), [("missing", "missing"), ("order", "too_late"), ("repeated", "repeated")])
+def test_with_this_support_a_deviation_is_shown_that_only_the_second_reading_has(kind: str, named: Any) -> None:
+    for nats, shown in ((SHOWN[kind], True), (SHOWN[kind] - 0.01, False)):
+        told = decided([], [[]], [Deviation("v", named, 1, 0, 1, 1.0)], {(kind, "v", 1): nats})
+        assert [row.sureness for row in deviation_facts(told, [])] == ["perhaps"] * shown
+
+
+def test_of_the_edits_those_count_that_would_be_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, labels = sampled()
+    procedure = learn([Recording(name, tuple(Event(k, k - 1, k) for k in range(1, 6)), 5) for name in x])
+    monkeypatch.setattr("rgwot.keysteps.reading.SHOWN", {**SHOWN, "missing": np.inf})
+    monkeypatch.setattr("rgwot.keysteps.reading.NOTICED", {**NOTICED, "order": np.inf})
+    second = second_reading(x, labels, (), procedure, 5, 0)
+    assert second is not None
+    # What is noticed may still be shown, if the result or other segmentations have it, too.
+    missing = second.edits["missing"]
+    assert missing.noticed is not None
+    assert (missing.told, missing.noticed > 0.8 * missing.made) == (0, True)
+    order = second.edits["order"]
+    assert (order.made > 0, order.told, order.noticed) == (True, 0, 0)
+    silent = {kind for kind, *_ in second.support} - {
+        kind for (kind, *_), value in second.support.items() if np.isfinite(value)
+    }
+    assert silent == {"order"}
+    assert untold(SecondReadingFacts(**second.edits)) == ("order",)
 
 
 def test_nothing_is_read_where_too_little_is_known() -> None:

@@ -50,12 +50,17 @@ def test_sound_results_give_no_warning() -> None:
         ({"samples": [11, 11, 13]}, "K = 6: a video has 11 samples (median), less than two for each key step"),
         ({"present": 4}, "2 of 6 key steps are empty: no video has them; give a smaller K"),
         ({"background": 0.62}, "62% of the samples, and thus most, are background"),
-        ({"seeds_differ": 0.23}, "two answers compete: another seed gives 23% of the samples another key step"),
+        ({"seeds_differ": 0.23}, "two answers compete: another seed gives 23 of 100 samples another key step"),
         ({"scales": 58900.0}, "scales of the channels differ by a factor of 58,900, expected less than 1,000"),
         (
             {"time": TimeChoice(chosen=0.03, agreement=0.1, concordance=0.461, kept=0.9, differ=0.3)},
-            "two answers compete: decode.time: auto chose 0.03, 0.5 is supported almost equally (concordance 0.461, "
-            "limit 0.47) and gives 30% of the samples another key step; compare decode.time=0.5",
+            "two answers compete: if time counts more, 30 of 100 samples get another key step; to see both, add "
+            "time=0.5 to the decoder, as in consensus@time=0.5 (concordance 0.461, limit 0.47)",
+        ),
+        (
+            {"time": TimeChoice(chosen=0.5, agreement=0.1, concordance=0.9, kept=0.72, differ=0.3)},
+            "two answers compete: if time counts less, 30 of 100 samples get another key step; to see both, add "
+            "time=0.03 to the decoder, as in consensus@time=0.03 (kept 0.72, limit 0.7)",
         ),
     ],
 )

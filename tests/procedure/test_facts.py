@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from rgwot.procedure.facts import deviation_facts, doubt_sentence, order_sentence, step_facts, step_table
+from rgwot.procedure.facts import (
+    complete_sentence,
+    deviation_facts,
+    doubt_sentence,
+    order_sentence,
+    step_facts,
+    step_table,
+)
 from rgwot.procedure.interface import Deviation, Edge, Event, Node, Procedure, Recording, VideoFit
 
 
@@ -43,19 +51,20 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
         ("2", "9 of 10", "1", "8 s", "30 %", "1? (8 of 9)", "3", ""),
         # All videos that have 2 and 4 agree, but few have both.
         ("4", "6 of 10", "2.5", "8 s", "0 %", "2 (6 of 6), 3? (5 of 6)", "", ""),
-        ("background", "", "", "", "20 %", "", "", ""),
+        ("no key step", "", "", "", "20 %", "", "", ""),
     ]
     # A need that few videos show is not listed; segments that do not count have a row of their own.
     few = replace(TEA, needs=(*NEEDS[:3], edge(3, 4, 4, 4)), groups=(), unordered=((2, 3),))
     every = [Recording("a", (*RECORDINGS[0].events, Event(2, 9.0, 9.5)), 10.0)]
     _, third, _, last, *rest = [row.cells() for row in step_facts(few, RECORDINGS, every)]
     assert (third[5:], last[5]) == (("1 (10 of 10)", "", "2"), "2 (6 of 6)")
-    assert [row[:1] + row[4:5] for row in rest] == [("does not count", "5 %"), ("background", "15 %")]
+    assert [row[:1] + row[4:5] for row in rest] == [("parts that do not count", "5 %"), ("no key step", "15 %")]
     # Without recordings nothing is known about time shares and background.
     *_, last = [row.cells({2: "stir"}) for row in step_facts(TEA)]
     assert last == ("step 4", "6 of 10", "2.5", "8 s", "", "stir (6 of 6), step 3? (5 of 6)", "", "")
-    (row, _) = step_facts(procedure([node(1), node(2)], [edge(2, 1, 8, 8, 0.74)], (1, 2)))
-    assert row.cells()[5] == "2? (8 of 8)"
+    # Where no video contradicts, there is nothing to question, however few videos there are.
+    (row, _) = step_facts(procedure([node(1), node(2)], [edge(2, 1, 8, 8, 0.3)], (1, 2)))
+    assert row.cells()[5] == "2 (8 of 8)"
     # A given need has no number of videos.
     (row, _) = step_facts(procedure([node(1), node(2)], [replace(edge(2, 1, 0, 0), interval=(1.0, 1.0))], (1, 2)))
     assert row.cells()[5] == "2"
@@ -63,16 +72,20 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
     once = replace(TEA, nodes=tuple(replace(one, repeats=1.0) for one in TEA.nodes))
     assert "Times per video" in step_table(step_facts(TEA))[0]
     assert "Times per video" not in step_table(step_facts(once))[0]
+    # Nor does a column say anything in which every key step lists every other one.
+    heading = "No order known with"
+    assert heading in step_table(step_facts(few))[0]
+    assert heading not in step_table(step_facts(replace(few, needs=(), groups=(), unordered=((1, 2, 3, 4),))))[0]
 
 
-def test_the_order_joins_what_may_come_in_either_order_and_says_what_is_optional() -> None:
+def test_the_order_joins_what_was_found_in_either_order_and_counts_where_a_key_step_was_found() -> None:
     assert order_sentence(TEA) == (
-        "The order that best fits the videos is 1, then 3 and 2 (in 9 of 10 videos) in either order, "
-        "then 4 (optional, in 6 of 10 videos)."
+        "The order that best fits the videos is 1, then 3 and 2 (found in 9 of 10), found in either order, "
+        "then 4 (found in 6 of 10)."
     )
     assert order_sentence(TEA, {1: "boil", 4: "serve"}) == (
-        "The order that best fits the videos is boil, then step 3 and step 2 (in 9 of 10 videos) in either order, "
-        "then serve (optional, in 6 of 10 videos)."
+        "The order that best fits the videos is boil, then step 3 and step 2 (found in 9 of 10), found in "
+        "either order, then serve (found in 6 of 10)."
     )
 
 
@@ -84,7 +97,7 @@ def test_the_order_joins_what_may_come_in_either_order_and_says_what_is_optional
         ((2, 1, 3), ((1, 2, 3),), (), "No fixed order was found: 2, 1 and 3 may come in any order."),
         (
             (2, 1, 3, 4), ((1, 2, 3),), (1, 2, 3),
-            "The order that best fits the videos is 2, 1 and 3 in any order, then 4.",
+            "The order that best fits the videos is 2, 1 and 3, found in any order, then 4.",
         ),
     ],
 )  # fmt: skip
@@ -102,10 +115,12 @@ def test_what_to_doubt_is_one_sentence() -> None:
         "Reliability: step 4 was found after step 3 in only 5 of the 6 videos that have both and "
         "step 2 after boil in 8 of 9."
     )
-    # Of the needs on the page, the one of least confidence is named, even if no video contradicts it.
-    unsure = (edge(1, 2), edge(1, 3), edge(2, 4, 6, 6, 0.6), edge(3, 4, 3, 3, 0.2))
+    # Needs that no video contradicts are not doubted.
+    unsure = (edge(1, 2), edge(1, 3), edge(2, 4, 6, 6, 0.6), edge(3, 4, 5, 6, 0.2))
     unsure = replace(TEA, needs=unsure, edges=unsure)
-    assert doubt_sentence(unsure, found) == "Reliability: step 4 was found after step 2 in only 6 videos."
+    assert doubt_sentence(unsure, found) == (
+        "Reliability: step 4 was found after step 3 in only 5 of the 6 videos that have both."
+    )
     noted = replace(TEA, notes=("two videos only: it may be chance",), needs=())
     assert doubt_sentence(noted, found, clauses=["2 seeds agree on 60 % of the frames"]) == (
         "Reliability: two videos only \N{EN DASH} it may be chance; 2 seeds agree on 60 % of the frames."
@@ -113,8 +128,25 @@ def test_what_to_doubt_is_one_sentence() -> None:
     sure = procedure([node(1), node(2)], [edge(1, 2)], (1, 2))
     assert doubt_sentence(sure, found) == ""
     # Videos that do not differ may hide a step that was left out.
-    assert "a key step may hold two steps" in doubt_sentence(sure, [])
-    assert doubt_sentence(replace(sure, nodes=(node(1), node(2, 9))), []) == ""
+    assert complete_sentence(sure, [])
+    assert complete_sentence(sure, found) == ""
+    assert complete_sentence(replace(sure, nodes=(node(1), node(2, 9))), []) == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "sureness", "weight", "told"),
+    [
+        ("too_early", None, 0.1, True), ("too_late", 0.5, 0.1, True), ("too_early", 0.5, 0.9, False),
+        # The page folds it away, or tells something else.
+        ("too_early", 0.1, 0.1, False), ("missing", 0.9, 0.1, False),
+    ],
+)  # fmt: skip
+def test_another_order_is_told_of_videos_that_are_also_told_to_move_a_key_step(
+    kind: Any, sureness: float | None, weight: float, told: bool
+) -> None:
+    sure = procedure([node(1), node(2)], [edge(1, 2)], (1, 2), videos=(VideoFit("a%20b", weight, 1.0),))
+    said = doubt_sentence(sure, [Deviation("a%20b", kind, 2, 4.0, 5.0, 1.0, sureness)])
+    assert said == ("Reliability: another order was found in a b." if told else "")
 
 
 def test_deviations_are_cells_the_most_surprising_first_and_doubtful_ones_last() -> None:
@@ -145,10 +177,10 @@ def test_a_missing_key_step_was_due_in_a_time(start_s: float, end_s: float, mess
     assert row.time == message
 
 
-def test_a_missing_key_step_that_was_due_in_the_whole_video_was_due_at_any_time() -> None:
+def test_a_missing_key_step_that_was_due_in_the_whole_video_has_no_time() -> None:
     recording = Recording("a", (Event(3, 72.9, 80.0),), 90.0)
     rows = deviation_facts([Deviation("a", "missing", 2, 0.0, end_s, 3.0) for end_s in (90.0, 80.0)], [recording])
-    assert [row.time for row in rows] == ["due at any time", "due between 0:00 and 1:20"]
+    assert [row.time for row in rows] == ["", "due between 0:00 and 1:20"]
 
 
 @pytest.mark.parametrize(

@@ -559,7 +559,7 @@ def test_segments_that_do_not_count_are_marked_and_deviations_are_exported(tmp_p
     table = pd.read_csv(tmp_path / "deviations/deviations.csv")
     assert table["name"].tolist() == ["stir", "pour", "key step 3", "key step 3"]
     assert table["deviation"].tolist() == [
-        "perhaps very short or left out", "perhaps again", "too late", "perhaps added",
+        "perhaps very short or left out", "perhaps again", "too late", "doubtful: added",
     ]  # fmt: skip
     assert table["sureness"].tolist() == [0.9, 0.5, 0.8, 0.1]
     export("elan", videos, tmp_path / "elan")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,14 +14,15 @@ import pandas as pd
 import pytest
 from page_tree import Task, embedded_data
 
-from rgwot.diagnostics import Choices, Diagnostics, ScopeFacts, Split, TimeChoice
+from rgwot import paths
+from rgwot.diagnostics import Choices, Diagnostics, LeftOutFacts, ScopeFacts, Split, TimeChoice
 from rgwot.evaluation.agreement import agreement
-from rgwot.keysteps.warnings import COMPETE
+from rgwot.keysteps.warnings import COMPETE, briefly, doubts
 from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.reporting.compare import MOST_RESULTS, Answer, compare, compare_pairs, parts, read_answer
 from rgwot.reporting.page.content import _colours, _cut_short, _other_number, against_trivial, leading_scores
 from rgwot.reporting.page.render import write_page
-from rgwot.reporting.page.runs import soundness
+from rgwot.reporting.page.runs import _caution, _with_command, about_number, soundness
 
 
 def shown(steps: list[int], order: tuple[int, ...] = (), **facts: Any) -> Any:
@@ -100,10 +100,10 @@ def test_a_collapse_has_its_cause_and_a_warning_on_a_setting_is_a_note() -> None
     [
         (
             TimeChoice(chosen=0.5, agreement=0.1, concordance=0.9),
-            "50% (the orders of videos agree by 0.90 (1: the same, -1: opposite), "
-            "and labels explain 10% of other videos)",
+            "50%: the orders of videos agree by 0.90, where 1 is the same and -1 the opposite; "
+            "labels explain 10% of other videos",
         ),
-        (TimeChoice(chosen=0.0, why="a <b>single</b> video"), "0% (a <b>single</b> video)"),
+        (TimeChoice(chosen=0.0, why="a <b>single</b> video"), "0%: a <b>single</b> video"),
         (None, None),
     ],
 )
@@ -139,11 +139,11 @@ def test_the_page_repeats_the_warnings_and_compares_seeds(page_task: Task, page:
         differ = 1 - actual[one // 2 * 2, one // 2 * 2 + 1].agreement.same
         if one < 4 and differ > COMPETE:
             expected.append(
-                f"Two answers compete: seed {1 - one % 2} gives {differ:.0%} of the samples another key step; trust "
-                "what both have in common, and look at it, too (under Result)."
+                f"Two answers compete: seed {1 - one % 2} gives {100 * differ:.0f} of 100 samples another key step; "
+                "look at it, too, under Result."
             )
-            # The warning comes before the order.
-            assert re.search(re.escape(expected[-1]) + " (The|No|One) ", page.read_text(encoding="utf-8"))
+            # The first sentences say so, without what to do.
+            assert f"{briefly(expected[-1])} (see Trust)." in page.read_text(encoding="utf-8")
         assert facts[one]["warnings"] == expected
     # Noisy embeddings get the warning; clear ones and trivial baselines do not.
     assert [bool(run["warnings"]) for run in facts] == [False, False, True, True, False, False]
@@ -192,27 +192,63 @@ SCORES = {
 def test_the_score_stands_beside_that_of_the_best_trivial_baseline() -> None:
     """The score of the shown seed is compared with the mean over seeds of each baseline."""
     (said,) = against_trivial(OURS, SCORES, annotated=True, taught=False)
-    assert said == "the F1 of this result (macro_task) is 40.0 %, against 40.0 % for the best trivial baseline (random)"
+    assert said == "its score (F1, macro_task) is 40.0 %, against 40.0 % for the best trivial baseline (random)"
     alone = {run: score for run, score in SCORES.items() if run.method != "none"}
     (said,) = against_trivial(OURS, alone, annotated=True, taught=False)
-    assert said == "the F1 of this result (macro_task) is 40.0 %, and no trivial baseline is scored for comparison"
+    assert said == "its score (F1, macro_task) is 40.0 %, and no trivial baseline is scored for comparison"
 
 
 @pytest.mark.parametrize(
     ("annotated", "taught", "words"),
     [
         # Marks score nothing, but a video that has some is annotated.
+        (False, False, ["it was compared with no labels, so its key steps may not be the true ones"]),
+        (True, False, ["this result is not scored"]),
+        # How well annotated videos label each other is said instead.
+        (True, True, []),
+    ],
+)
+def test_a_score_that_cannot_be_compared_says_so(annotated: bool, taught: bool, words: list[str]) -> None:
+    assert against_trivial(OURS, {}, annotated, taught) == words
+
+
+@pytest.mark.parametrize(
+    ("videos", "left_out", "words"),
+    [
+        (["a", "b"], None, "it takes 3 annotated videos"),
+        (["a", "b", "c"], None, "is not checked yet"),
         (
-            False, False,
-            "this result was found without labels and compared with none, so nobody knows how far its key steps are "
-            "the true ones",
+            ["a", "b", "c"], LeftOutFacts(videos=["a", "b", "c"], frames_right=0.85, shares=[0.7, 0.9, 0.95]),
+            "right in 85 of 100 frames (70 to 95)",
         ),
-        (True, False, "this result is not scored"),
-        (True, True, "this result is not scored, because it learned from every annotated video"),
     ],
 )  # fmt: skip
-def test_a_score_that_cannot_be_compared_says_so(annotated: bool, taught: bool, words: str) -> None:
-    assert against_trivial(OURS, {}, annotated, taught) == [words]
+def test_a_result_that_learned_says_how_well_or_that_it_is_not_known(
+    videos: list[str], left_out: LeftOutFacts | None, words: str
+) -> None:
+    assert words in _caution(videos, left_out)
+
+
+def test_the_number_of_key_steps_is_compared_with_the_annotated_ones(page_task: Task) -> None:
+    run, made = Run("rgwot-plus", "consensus@decode.surplus=1", 0), Diagnostics(K=7)
+    said, command = about_number(page_task.tree, run, made)
+    assert said == "7 key steps is the default; the videos do not say how many (see How many?)."
+    assert "/consensus@K=8,decode.surplus=1/" in command
+    assert "How many" not in about_number(page_task.tree, run, made, tree=False)[0]
+    said, command = about_number(page_task.tree, run, made, 12)
+    assert said == "7 key steps is the default, but 12 are annotated."
+    assert "/consensus@K=12,decode.surplus=1/" in command
+    assert about_number(page_task.tree, run, made, 7)[0] == ""
+
+
+def test_a_warning_of_another_weight_of_time_has_the_command_for_it(page_task: Task) -> None:
+    choice = TimeChoice(chosen=0.03, agreement=0.1, concordance=0.461, kept=0.9, differ=0.3)
+    (warning,) = doubts(7, {"a": 7}, 0.0, time=choice)
+    run = Run("rgwot-plus", "consensus@K=9", 0)
+    told = _with_command(warning, page_task.tree, run, Diagnostics(K=9, choices=Choices(time=choice)))
+    path = page_task.tree.at(paths.SEGMENTS, replace(run, decoder="consensus@K=9,time=0.5"))
+    assert f'rgwot run "{path}" and then rgwot show "{path}"' in told
+    assert _with_command(warning, page_task.tree, run, Diagnostics(K=9)) == warning
 
 
 def test_the_leading_score_is_the_one_that_tables_lead_with(page_task: Task) -> None:

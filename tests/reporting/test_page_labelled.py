@@ -105,6 +105,11 @@ def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, pa
     assert sorted(window.get("[...document.querySelectorAll('.node .name')].map((one) => one.textContent)")) == sorted(
         STEPS
     )
+    # The number of key steps is that of the labels, and no other can be asked for.
+    tab(window, "tree")
+    assert window.get("byId('cut').value") == str(len(STEPS))
+    window.run("byId('cut').value = '2'; byId('cut').dispatchEvent(new Event('input'))")
+    assert window.get("byId('cut-next').hidden")
     tab(window, "scores")
     said = window.get("byId('score-table').innerText")
     assert said.startswith(f"{RUN} has no score, because every annotated video taught it. Learned from 2")

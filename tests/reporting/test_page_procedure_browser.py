@@ -93,7 +93,7 @@ def test_deviations_are_downloaded_as_a_table(pages: dict[str, Path], browser: B
         f"[...document.querySelectorAll('{OWN} .deviation')].map((e) => [+e.dataset.step, +e.dataset.start])"
     )
     assert sorted(table[["key_step", "start_s"]].itertuples(index=False, name=None)) == sorted(map(tuple, shown))
-    assert set(table["sureness"]) <= {"sure", "perhaps", "doubtful", "being checked"}
+    assert set(table["sureness"]) <= {"sure", "perhaps", "doubtful", "not checked"}
     assert table["video"].isin(window.get("DATA.videos.map(({id}) => id)")).all()
     assert len(table) > 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from rgwot import paths
 from rgwot.columns import SEGMENT_COLUMNS
 from rgwot.embedding.interface import EmbeddedVideo
 from rgwot.records import read_segments
+from rgwot.reporting.page.runs import with_number
 from rgwot.reporting.page.view import tree_of
 from rgwot.timing import predicted_labels, runs
 
@@ -80,9 +82,16 @@ def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
     own = json.loads(page_task.tree.at(paths.VIEW, page_task.runs[0]).read_text(encoding="utf-8"))["tree"]
     n = len(own["leaves"])
     assert n > 4
+    # It opens at the number in use; for another one there is the command.
+    used, run = window.get("[Number(byId('cut').value), factsOf(0).K]"), page_task.runs[0]
+    assert used[0] == used[1]
     for K in range(1, n + 1):
         window.run(f"byId('cut').value = '{K}'; byId('cut').dispatchEvent(new Event('input'))")
         assert window.get("byId('cut-at').textContent") == str(K)
+        said = window.get("byId('cut-next').hidden ? '' : byId('cut-next').textContent")
+        other = with_number(run.decoder, K)
+        assert bool(said) == (used[1] != K)
+        assert not said or f'rgwot run "{page_task.tree.at(paths.SEGMENTS, replace(run, decoder=other))}"' in said
         expected = cut_segments(own, K)
         for at, row in enumerate(pd.read_csv(page_task.tree.at(paths.MANIFEST), keep_default_na=False)["video"]):
             bar = f'#cut-bars .bar[data-video="{at}"] .seg'

@@ -26,8 +26,8 @@ def test_a_procedure_is_its_sentences_and_tables():
     videos = recordings(*[(1, 2, 3, 4), (1, 3, 2, 4)] * 4, (1, 3, 2, 4, 5), (1, 3, 4))
     procedure = learn(videos, "intersection")
     assert drawn(procedure, deviations(procedure, videos), videos, {1: "open the box", 5: "wipe"}) == [
-        "The order that best fits the videos is open the box, then step 3 and step 2 (in 9 of 10 videos) in either "
-        "order, then step 4 and wipe (optional, in 1 of 10 videos) (no order known).",
+        "The order that best fits the videos is open the box, then step 3 and step 2 (found in 9 of 10), found "
+        "in either order, then step 4 and wipe (found in 1 of 10), no order known.",
         "",
         "Key step        Found in  Median time  Share of time  After                               In any order with  "
         "No order known with",
@@ -38,7 +38,7 @@ def test_a_procedure_is_its_sentences_and_tables():
         "5 wipe",
         "5 wipe          1 of 10   2 s          1 %                                                                   "
         "step 4",
-        "background                             73 %",
+        "no key step                            73 %",
         "",
         "Video  Key step  Deviation  Time            Sureness  Surprise (bits)",
         "i      5 wipe    added      0:12            perhaps   2.9",
@@ -94,7 +94,7 @@ def test_key_steps_of_one_name_are_one_and_those_called_minus_are_none(tmp_path)
     (tmp_path / "raw").mkdir()
     (tmp_path / "kmeans").rename(tmp_path / "raw/kmeans")
     lines = procedure_lines(tmp_path / "raw/kmeans/d/t/seed0")
-    assert lines[1].endswith("The order that best fits the videos is cut, serve.")
+    assert lines[1].startswith("All 3 videos show cut and serve in this order; ")
     cells = [line.split()[:6] for line in lines if line[:1].isdigit()]
     # Cut is found twice in each of the three videos.
     assert cells == [["1", "cut", "3", "of", "3", "2"], ["4", "serve", "3", "of", "3", "1"]]

@@ -220,6 +220,7 @@ def _picture(
     else:
         agreed = {pair: comparison.agreement.same for pair, comparison in seeds.items()}
         doubts = [
+            *shown.cautions,
             *against_trivial(shown.run, leading, scorable, bool(taught) and not shown.facts.score_file),
             *seeds_agree(shown.run, [run.run for run in runs], lambda *pair: agreed.get(pair)),
             *_second_method(place, runs, agreements),
@@ -367,7 +368,7 @@ def _second_method(
         ):
             share = 100 * agreements[pair].agreement.same
             name = f"{result.run.method}/{result.run.decoder}"
-            return [f"a second method, {name}, finds the same key steps in {share:.0f} % of the frames"]
+            return [f"another method ({name}) finds the same in {share:.0f} of 100 frames"]
     return []
 
 
@@ -425,7 +426,7 @@ def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int]
         if (apart := 1 - comparison.agreement.same) > COMPETE:
             for place, other in (pair, pair[::-1]):
                 warning = seeds_compete(
-                    f"{COMPETING}: seed {shown[other].run.seed}", apart, "look at it, too (under Result)"
+                    f"{COMPETING}: seed {shown[other].run.seed}", apart, "look at it, too, under Result"
                 )
                 sentences[place].append(as_sentence(warning))
     return sentences
@@ -542,20 +543,20 @@ def leading_scores(tree: Tree, runs: Sequence[Run]) -> dict[Run, float]:
 
 
 def against_trivial(run: Run, leading: Mapping[Run, float], annotated: bool, taught: bool) -> list[str]:
-    """Return a clause that compares the score of a run with the best trivial baseline, or says why it cannot."""
+    """Return a clause that compares the score of a run with the best trivial baseline, or says why it cannot.
+
+    Nothing is said of a result that was ``taught`` by every annotated video.
+    """
     if not annotated and not taught:
         # Also true after labels were given: this result was there before, or they are too few to score it.
-        return [
-            "this result was found without labels and compared with none, so nobody knows how far its key steps are "
-            "the true ones"
-        ]
+        return ["it was compared with no labels, so its key steps may not be the true ones"]
     if run not in leading:
-        return [f"this result is not scored{', because it learned from every annotated video' if taught else ''}"]
+        return [] if taught else ["this result is not scored"]
     by_decoder: dict[str, list[float]] = {}
     for other, score in leading.items():
         if answer_kind(other) == "trivial":
             by_decoder.setdefault(other.decoder, []).append(score)
-    own = f"the F1 of this result (macro_task) is {100 * leading[run]:.1f} %"
+    own = f"its score (F1, macro_task) is {100 * leading[run]:.1f} %"
     if not by_decoder:
         return [f"{own}, and no trivial baseline is scored for comparison"]
     best, decoder = max((sum(scores) / len(scores), name) for name, scores in by_decoder.items())

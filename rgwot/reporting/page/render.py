@@ -50,7 +50,7 @@ def write_page(
     """
     output = Path(output_html)
     content = gather(tree, Path(root), runs, output.parent, names_yaml, groups, study)
-    title = f"{content.data.dataset}/{readable(content.data.task)}"
+    title = readable(content.data.task)
     if study is not None:
         names = [video.name for video in content.data.videos]
         title = join_words(names) if len(names) <= NAMED else f"{len(names)} videos"

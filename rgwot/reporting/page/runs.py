@@ -20,10 +20,12 @@ from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.datasets.names import stem_of
 from rgwot.diagnostics import Diagnostics, LeftOutFacts, ScopeFacts
 from rgwot.embedding.values import NAMED
+from rgwot.keysteps.left_out import FEWEST as FEWEST_TAUGHT
 from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.ordering import first_order, rank_procedures
-from rgwot.keysteps.reading import edits_sentence, tells_nothing
+from rgwot.keysteps.reading import KINDS, edits_sentence, untold
 from rgwot.keysteps.settings import ANNOTATED, Numbered
+from rgwot.keysteps.warnings import add_time, briefly, other_time
 from rgwot.names import RunNames, lost_names, match_to_steps, names_of, result_id
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Node, Procedure, Recording, recordings_from_segments
@@ -32,6 +34,8 @@ from rgwot.procedure.facts import (
     MOST_NAMED,
     DeviationFacts,
     again_sentences,
+    agreed_by_few,
+    complete_sentence,
     deviation_facts,
     doubt_sentence,
     join_words,
@@ -72,11 +76,12 @@ class ShownRun(NamedTuple):
     """A run on the page.
 
     ``facts`` are small and shown beside every picture. ``body`` is read when the run is chosen: ``segments``,
-    ``orders`` and ``procedures``. ``view`` is the text of its view, empty if there is none. ``procedures`` is the table
-    of the paper's orders. ``procedure`` is the learned procedure with the deviations from it, or None for a trivial
-    baseline. ``recordings`` are the occurrences in its videos, ``every`` all segments, and ``own`` sentences on the
-    procedure that the study expects and on detectable deviations. ``number`` are sentences on the number of key steps.
-    ``blind`` is true if no deviation can be detected.
+    ``orders`` and ``procedures``. ``view`` is the text of its view, empty without one. ``procedures`` is the table of
+    the paper's orders. ``procedure`` is the learned procedure with the deviations from it, or None for a trivial
+    baseline. ``recordings`` are the occurrences in its videos, ``every`` all segments, and ``own`` sentences
+    on the procedure that the study expects and on detectable deviations. ``number`` are sentences on the number
+    of key steps. ``blind`` has the kinds of deviations that cannot be told. ``cautions`` are clauses on how well
+    annotated videos teach.
     """
 
     run: Run
@@ -90,7 +95,8 @@ class ShownRun(NamedTuple):
     every: Sequence[Recording]
     own: Sequence[str] = ()
     number: str = ""
-    blind: bool = False
+    blind: Collection[str] = ()
+    cautions: Sequence[str] = ()
 
 
 #: A result may follow from time alone if equal segments explain at least this share of the variance that the result
@@ -133,14 +139,14 @@ def read_run(
     warnings = diagnostics.warnings or []
     learned, own = (None, ()) if kind == "trivial" else _learned(tree, run, segments_here, names_here)
     edits = diagnostics.second_reading
-    blind = edits is not None and tells_nothing(edits)
+    blind = untold(edits) if edits is not None else ()
     if edits is not None and (sentence := edits_sentence(edits)):
         own = [*own, sentence]
     # With labels, the key steps are the annotated ones.
     identity = {step: step for step in sorted(annotated)}
     matched = identity if taught else match_to_steps(videos[videos["status"] == "ok"], annotations, segments_here)
     chosen = kind in ("trained", "untrained") and not taught
-    number, another = about_number(tree, run, diagnostics) if chosen else ("", "")
+    number, another = about_number(tree, run, diagnostics, len(annotated), tree=bool(view)) if chosen else ("", "")
     facts = RunFacts(
         id=str(run),
         **asdict(run),
@@ -160,7 +166,11 @@ def read_run(
         soundness=soundness(diagnostics) if kind in ("trained", "untrained") else {},
         # Warnings about settings are among the cells of `soundness`.
         warnings=[
-            *(as_sentence(warning) for warning in warnings if not warning.startswith("decode.")),
+            *(
+                as_sentence(_with_command(warning, tree, run, diagnostics))
+                for warning in warnings
+                if not warning.startswith("decode.")
+            ),
             *_order_alone(diagnostics),
         ],
         view=bool(view),
@@ -170,7 +180,10 @@ def read_run(
     )
     recordings, every = (recordings_from_segments(segments_here, every=one) for one in (False, True))
     body = _body(segments_here, recordings, videos)
-    return ShownRun(run, facts, body, view, procedures, learned, names_here, recordings, every, own, number, blind)
+    cautions = [_caution(taught, diagnostics.left_out)] if taught else ()
+    return ShownRun(
+        run, facts, body, view, procedures, learned, names_here, recordings, every, own, number, blind, cautions
+    )
 
 
 def _learned(
@@ -186,19 +199,40 @@ def _learned(
     return (procedure, told.deviations), told.own
 
 
-def about_number(tree: Tree, run: Run, diagnostics: Diagnostics) -> tuple[str, str]:
-    """Return a sentence on who chose the number of key steps, and the command for another one with its cost."""
+def about_number(
+    results: Tree, run: Run, diagnostics: Diagnostics, n_annotated: int = 0, *, tree: bool = True
+) -> tuple[str, str]:
+    """Return a sentence on who chose the number of key steps, and the command for another one with its cost.
+
+    ``n_annotated`` steps are annotated, and ``tree`` says whether the page has the tree of this result.
+    """
     K = diagnostics.K
     default = K == Numbered().K and number_in(run.decoder) is None
     chosen = f"{K} key steps is the default" if default else f"{K} key steps were asked for"
-    other = paths.at(paths.SEGMENTS, tree.results, dataset=tree.dataset, task=tree.task,
-                     **{**asdict(run), "decoder": with_number(run.decoder, K + 1)})  # fmt: skip
+    if n_annotated:
+        said = "" if n_annotated == K else f"{chosen}, but {n_annotated} are annotated."
+    else:
+        said = f"{chosen}; the videos do not say how many{' (see How many?)' if tree else ''}."
+    other = n_annotated if n_annotated not in (0, K) else K + 1
     seconds = diagnostics.decoding_cpu_s
     cost = "" if seconds is None else f" (about {length_in_words(seconds)} of one core)"
-    return (
-        f"{chosen}; the videos do not say how many (see How many?).",
-        f'Another number of key steps, such as {K + 1}{cost}: rgwot run "{other.as_posix()}"',
-    )
+    made = _by_decoder(results, run, with_number(run.decoder, other))
+    return said, f'Another number of key steps, such as {other}{cost}: rgwot run "{made}"'
+
+
+def _by_decoder(tree: Tree, run: Run, decoder: str) -> str:
+    """Return the file of key steps that a run would have by another decoder."""
+    facts = {**asdict(run), "decoder": decoder}
+    return paths.at(paths.SEGMENTS, tree.results, dataset=tree.dataset, task=tree.task, **facts).as_posix()
+
+
+def _with_command(warning: str, tree: Tree, run: Run, diagnostics: Diagnostics) -> str:
+    """Return a warning with the commands of this run in place of words on how another weight of time is given."""
+    other = other_time(diagnostics.choices.time if diagnostics.choices else None)
+    if other is None:
+        return warning
+    made = _by_decoder(tree, run, with_key(run.decoder, "time", f"{other[0]:g}"))
+    return warning.replace(add_time(other[0]), f'use rgwot run "{made}" and then rgwot show "{made}"')
 
 
 def number_in(decoder: str) -> int | None:
@@ -217,9 +251,14 @@ def with_number(decoder: str, K: int) -> str:
     >>> with_number("consensus@decode.surplus=2", 5), with_number("consensus@K=7", 8)
     ('consensus@K=5,decode.surplus=2', 'consensus@K=8')
     """
+    return with_key(decoder, "K", str(K))
+
+
+def with_key(decoder: str, key: str, value: str) -> str:
+    """Return the id of a decoder with another value of a key."""
     name, _, keys = decoder.partition("@")
-    others = [key for key in keys.split(",") if key and not key.startswith("K=")]
-    return f"{name}@{','.join(sorted([*others, f'K={K}']))}"
+    others = [other for other in keys.split(",") if other and not other.startswith(f"{key}=")]
+    return f"{name}@{','.join(sorted([*others, f'{key}={value}']))}"
 
 
 def _order_alone(diagnostics: Diagnostics) -> list[str]:
@@ -245,6 +284,17 @@ def _taught(videos: Sequence[str], left_out: LeftOutFacts | None) -> str:
     named = f": {join_words([stem_of(video) for video in videos])}" if len(videos) <= NAMED else ""
     kept = f"Learned from {number}, whose labels are kept{named}."
     return f"{kept} {left_out_sentence(left_out, len(videos))}" if left_out else kept
+
+
+def _caution(videos: Sequence[str], left_out: LeftOutFacts | None) -> str:
+    """Return a clause on how well annotated videos label each other, or that this is unknown."""
+    if left_out is None:
+        few = f"it takes {FEWEST_TAUGHT} annotated videos to know how well they label others"
+        return few if len(videos) < FEWEST_TAUGHT else "how well annotated videos label others is not checked yet"
+    least, most = (f"{100 * end(left_out.shares, default=0):.0f}" for end in (min, max))
+    between = "" if least == most else f" ({least} to {most})"
+    share = f"{100 * left_out.frames_right:.0f} of 100 frames{between}"
+    return f"annotated videos, each labelled by the others, are right in {share}"
 
 
 def _keyed(names: Mapping[int, str]) -> dict[str, str]:
@@ -342,12 +392,12 @@ def _weight_of_time(diagnostics: Diagnostics) -> str:
     reason = choice.why or ""
     if choice.agreement is not None:
         reason = (
-            f"the orders of videos agree by {choice.concordance:.2f} (1: the same, -1: opposite), and labels explain "
-            f"{choice.agreement:.0%} of other videos"
+            f"the orders of videos agree by {choice.concordance:.2f}, where 1 is the same and -1 the opposite; labels "
+            f"explain {choice.agreement:.0%} of other videos"
         )
     if choice.kept is not None:
-        reason += f", {choice.kept:.0%} of that with common time"
-    return f"{choice.chosen:.0%} ({reason})"
+        reason += f", and {choice.kept:.0%} of that with common time"
+    return f"{choice.chosen:.0%}: {reason}"
 
 
 def as_sentence(note: str) -> str:
@@ -363,9 +413,9 @@ def as_sentence(note: str) -> str:
 #: Number of videos shown at first, and of the most surprising deviations of each.
 MOST_LINES, MOST_DEVIATIONS = 30, 6
 #: The sureness of a deviation that a second reading has yet to decide.
-BEING_CHECKED = "being checked"
-#: The text of a video without a deviation that has every key step once.
-NOTHING = "no key step is missing, repeated or moved"
+UNCHECKED = "not checked"
+#: The text of a video without a deviation.
+NOTHING = "no deviation was found"
 #: The text of a card whose key step has no known need.
 UNKNOWN_NEED = "nothing is known to come before it"
 #: Marks the number of a key step in the text, which is then split there.
@@ -418,7 +468,7 @@ class Picture(NamedTuple):
     card needs the whole layer before unless it says otherwise. ``lines`` are the videos with the number of their
     deviations that are not doubtful, the number of doubtful ones, and all deviations by time, with the less surprising
     and less sure ones apart; ``most_different`` names the videos that differ most. ``unchecked`` says why it is not
-    known how sure some deviations are, if so.
+    known how sure some deviations are, if so, and ``complete`` what may hide where no video differs.
     """
 
     place: int
@@ -432,6 +482,7 @@ class Picture(NamedTuple):
     lines: Sequence[_Line]
     most_different: str
     unchecked: str
+    complete: str
 
 
 def picture(
@@ -447,7 +498,7 @@ def picture(
     number: str = "",
     also: Also | None = None,
     shares: bool = True,
-    blind: bool = False,
+    blind: Collection[str] = (),
     pending: str = "",
     competing: Sequence[str] = (),
 ) -> Picture:
@@ -458,10 +509,9 @@ def picture(
     annotated videos that ``taught`` the result are marked. ``own`` are sentences on the procedure that is expected and
     on detectable deviations, ``number`` on the number of key steps, and ``also`` says with which other numbers
     deviations hold. ``shares`` says whether the procedure was learned from these recordings, so that its table may have
-    their times. If ``blind``, the page does not say of any video that nothing is unusual, since no deviation can be
-    detected. ``pending`` is a sentence if a second reading of the videos has yet to decide how sure deviations are;
-    then only those of annotated videos are called sure. ``competing`` are sentences on answers that are supported
-    almost equally.
+    their times. ``blind`` has the kinds of deviations that cannot be told. ``pending`` is a sentence if a second
+    reading of the videos has yet to decide how sure deviations are; then only those of annotated videos are called
+    sure. ``competing`` are warnings of answers that are supported almost equally; the first is repeated.
     """
     # A video with a few marks is mostly found, and not annotated.
     taught = {video.id for video in videos if video.id in taught and video.status != "unscored"}
@@ -471,8 +521,10 @@ def picture(
     layers = _layers(shown)
     captions = [_caption(shown, [card.node.key_step for card in layer]) for layer in layers]
     marked = {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}
+    again = () if "repeated" in blind else again_sentences(procedure, recordings, marked)
+    doubted = [f"{briefly(warning)} (see Trust)." for warning in competing[:1]]
     sentences = (
-        " ".join([*competing, order_sentence(procedure, marked), *again_sentences(procedure, recordings, marked)]),
+        " ".join([order_sentence(procedure, marked), *again, *doubted]),
         doubt_sentence(procedure, deviations, marked, doubts),
     )
     headings, table = step_table(step_facts(procedure, *((recordings, every) if shares else ())), marked)
@@ -481,13 +533,13 @@ def picture(
         replace(
             row,
             also=_holds_also(row.deviation, also),
-            sureness=BEING_CHECKED if pending and row.deviation.sureness is None else row.sureness,
+            sureness=UNCHECKED if pending and row.deviation.sureness is None else row.sureness,
         )
         for row in facts
     ]
     lines = _lines(
         procedure, facts, videos, recordings, taught,
-        "deviations cannot be told here" if blind else "nothing found yet" if pending else "",
+        "deviations cannot be told here" if set(blind) >= {*KINDS} else "nothing found yet" if pending else "",
     )  # fmt: skip
     unknown = any(deviation.sureness is None and deviation.video not in taught for deviation in deviations)
     whose = "Except in annotated videos, it" if taught else "It"
@@ -498,27 +550,28 @@ def picture(
         [text for text in (" ".join(own), _also_sentence(number, facts, also)) if text],
         headings,
         [[cell.split(_STEP) for cell in row] for row in table],
-        _legend(layers, shown.n_videos),
+        _legend(layers),
         layers,
         captions,
         lines,
         "" if pending and unknown else _most_different(lines),
         unchecked,
+        "" if pending else complete_sentence(procedure, deviations),
     )
 
 
-def _legend(layers: Sequence[Sequence[_Card]], n_videos: int) -> str:
-    """Return an explanation of the signs in a drawing of a procedure learned from ``n_videos``."""
+def _legend(layers: Sequence[Sequence[_Card]]) -> str:
+    """Return an explanation of the signs in a drawing of a procedure."""
     cards = [card for layer in layers for card in layer]
     says = any(card.after for layer in layers[1:] for card in layer)
     legend = (
         (
-            f"A key step that fewer than {100 * OPTIONAL_BELOW:.0f} % of the videos show is optional (dashed).",
-            any(card.node.n_videos < n_videos for card in cards),
+            f"A dashed card was found in fewer than {100 * OPTIONAL_BELOW:.0f} % of the videos.",
+            any(card.node.optional for card in cards),
         ),
         (
-            "Key steps in one frame are done in either order, or their order is not known: it takes "
-            f"{FEWEST} videos that show both, and most of them the same order.",
+            "Key steps in one frame were found in either order, or their order is not known: it takes "
+            f"{FEWEST} videos that show both, nearly all of them in the same order.",
             len(layers) < len(cards),
         ),
         (
@@ -531,7 +584,7 @@ def _legend(layers: Sequence[Sequence[_Card]], n_videos: int) -> str:
             len(layers) > 1,
         ),
         (
-            "A question mark: few videos show both, or some contradict.",
+            "A question mark: some videos contradict.",
             any(doubt for card in cards for _, doubt in card.after),
         ),
     )
@@ -557,7 +610,7 @@ def _also_sentence(number: str, facts: Sequence[DeviationFacts], also: Also | No
         f"{sum(what(one) in holding for one in likely)} with {K} key steps"
         for K, holding in sorted((also or {}).items())
     ]
-    return f"{number} Of the {len(likely)} likely deviations, {join_words(counts)} hold, too." if counts else number
+    return f"{number} Of the {len(likely)} deviations shown, {join_words(counts)} hold, too." if counts else number
 
 
 def _layers(procedure: Procedure) -> list[list[_Card]]:
@@ -572,8 +625,8 @@ def _caption(procedure: Procedure, steps: Sequence[int]) -> str:
     if len(steps) < 2:
         return ""
     if tuple(sorted(steps)) in procedure.unordered:
-        return "no order is known"
-    return "either order" if len(steps) == 2 else "any order"
+        return "in this order, perhaps by chance" if agreed_by_few(procedure) else "no order is known"
+    return "found in either order" if len(steps) == 2 else "found in any order"
 
 
 def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: int) -> _Card:
@@ -586,12 +639,12 @@ def _card(step: int, procedure: Procedure, layers: Sequence[Sequence[int]], at: 
     after = () if placed else tuple(doubts.items())
     return _Card(
         node,
-        (f"{node.n_videos} of {procedure.n_videos} videos", f"{length} per video" if often else f"about {length}"),
+        (f"found in {node.n_videos} of {procedure.n_videos}", f"{length} per video" if often else f"about {length}"),
         f"{node.repeats:.1f}".removesuffix(".0") + " times" if often else "",
         {str(edge.before): f"in {edge.agree} of {edge.both} videos where both were found" for edge in needs},
         after,
         "" if needs or not at else UNKNOWN_NEED,
-        "" if after else f"after {join_words([str(edge.before) for edge in needs])}" if needs else UNKNOWN_NEED,
+        f"after {join_words([str(edge.before) for edge in needs])}" if placed and needs else "",
     )
 
 
@@ -605,7 +658,7 @@ def _lines(
 ) -> list[_Line]:
     """Return the videos with their deviations; ``nothing`` is the text for videos without deviation and annotation."""
     lines: list[_Line] = []
-    repeated = {one.video: _repeated(one) for one in recordings}
+    found = {one.video: _as_found(one, procedure.order) for one in recordings}
     for place, video in enumerate(videos):
         if video.status == "skipped":
             continue
@@ -619,7 +672,7 @@ def _lines(
         if video.id not in taught:
             none = none or nothing
         if not none:
-            none = "only doubtful deviations" if others else repeated.get(video.id, "") or NOTHING
+            none = "only doubtful deviations" if others else found.get(video.id) or NOTHING
         lines.append(
             _Line(
                 place=place,
@@ -636,34 +689,37 @@ def _lines(
     return lines
 
 
-def _repeated(recording: Recording) -> str:
-    """Return what is told of a video whose repeats are no deviations: others repeat, too, or repeats cannot be told."""
+def _as_found(recording: Recording, order: Sequence[int]) -> str:
+    """Return which key steps a video repeats or lacks although none of that is a deviation; often empty."""
     counts = Counter(event.key_step for event in recording.events)
-    parts = [f"{_STEP}{step}{_STEP} ({n} times)" for step, n in sorted(counts.items()) if n > 1]
-    return f"no key step is missing or moved; found again: {join_words(parts)}" if parts else ""
+    again = [f"{_STEP}{step}{_STEP} ({n} times)" for step, n in sorted(counts.items()) if n > 1]
+    lacking = [f"{_STEP}{step}{_STEP}" for step in order if recording.events and step not in counts]
+    if len(lacking) > MOST_NAMED:
+        lacking = [f"{len(lacking)} key steps"]
+    parts = ("found again", again), ("not found here", lacking)
+    return "; ".join(f"{words}: {join_words(steps)}" for words, steps in parts if steps)
 
 
 def _most_different(lines: Sequence[_Line]) -> str:
     """Return a sentence on the videos with the most deviations, and on the videos with the next most.
 
-    Doubtful ones, which a line folds away, are counted separately, and break ties. Returns an empty text
-    if all deviations are doubtful.
+    Doubtful ones, which a line folds away, do not count. Returns an empty text if no video has more than these.
     """
-    by_number: dict[tuple[int, int], list[str]] = {}
+    by_number: dict[int, list[_Line]] = {}
     for line in lines:
-        by_number.setdefault((line["number"], line["doubtful"]), []).append(line["name"])
-    (most, first), *others = sorted(by_number.items(), reverse=True) or [((0, 0), [])]
-    if not most[0]:
+        by_number.setdefault(line["number"], []).append(line)
+    (most, first), *others = sorted(by_number.items(), reverse=True) or [(0, [])]
+    if not most:
         return ""
 
-    def told(number: tuple[int, int], names: Sequence[str], words: str = "") -> str:
-        likely, doubtful = number
-        each = " each" * (len(names) > 1)
-        counted = f"{likely}{words}" + f" and {doubtful} doubtful" * (doubtful > 0)
-        return f"{join_words(names) if len(names) <= MOST_NAMED else f'{len(names)} videos'} ({counted}{each})"
+    def told(number: int, differing: Sequence[_Line], words: str = "") -> str:
+        names = [line["name"] for line in differing]
+        sure = any(row.sureness == "sure" for line in differing for row in (*line["moments"], *line["others"]))
+        counted = f"{'' if sure else 'perhaps '}{number}{words}{' each' * (len(names) > 1)}"
+        return f"{join_words(names) if len(names) <= MOST_NAMED else f'{len(names)} videos'} ({counted})"
 
-    first_told = told(most, first, " deviation" + "s" * (most[0] > 1))
-    then = f", then {told(*others[0])}" if others and others[0][0][0] and len(first) == 1 else ""
+    first_told = told(most, first, " deviation" + "s" * (most > 1))
+    then = f", then {told(*others[0])}" if others and others[0][0] and len(first) == 1 else ""
     return f"Most differ{'s' * (len(first) == 1)}: {first_told}{then}."
 
 

@@ -102,4 +102,4 @@ def home_page() -> str:
 
 def in_window(text: str) -> str:
     """Return a text of a page with instructions for the window in place of those for a page without a server."""
-    return text.replace(SEE_BOTH, "look at both (Compare with another seed, under Result)")
+    return text.replace(SEE_BOTH, "to see both, choose Compare with another seed under Result")

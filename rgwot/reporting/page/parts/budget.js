@@ -31,7 +31,7 @@ export function drawBudget(space) {
     const perStep = steps.map((step) => lengthsOf([video], step).reduce((sum, length) => sum + length, 0));
     const rest = video.duration - perStep.reduce((sum, length) => sum + length, 0);
     return make("tr", {}, make("td", { textContent: video.name }),
-      ...[...(wide ? perStep : []), Math.max(0, rest), video.duration].map((s) => make("td", { textContent: s ? seconds(s) : "" })));
+      ...[...(wide ? perStep : []), Math.max(0, rest), video.duration].map((s) => make("td", { textContent: s >= 0.05 ? seconds(s) : "" })));
   });
   const save = make("button", { type: "button", textContent: "Download all times (CSV)" });
   save.addEventListener("click", () => download(budgetLines(videos, steps, (step) => csvField(nameOf(run, step)), csvField).join("\n"), "text/csv", fileName(DATA.task, "times.csv")));

@@ -52,7 +52,7 @@ function show(state) {
   shown = listed;
   byId("tasks").replaceChildren(...state.tasks.map((task) => make("li", {},
     task.made ? make("a", { href: pageOf(task), textContent: task.title }) : make("span", { textContent: task.title }),
-    ` ${plural(task.videos, "video")}${task.made ? "" : ", no answer yet"}`)));
+    `, ${plural(task.videos, "video")}${task.made ? "" : ", no answer yet"}`)));
 }
 
 const pageOf = ({ dataset, task }) => `${below("/results/report", dataset, task)}.html`;

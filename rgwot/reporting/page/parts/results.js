@@ -7,7 +7,7 @@ import { contentOf, filesRead, save } from "./saving.js";
 import { occurrences, segmentsOfBars } from "./segments.js";
 import { MADE } from "./server.js";
 import { DATA, state } from "./state.js";
-import { namesText, oneLine } from "./text.js";
+import { namesText, oneLine, plural } from "./text.js";
 
 export const LONGEST_NAME = 80;
 /** The number of a video, by its id. */
@@ -18,7 +18,10 @@ export const bodyOf = (run) => block(`run-${run}`);
 export const viewOf = (run) => block(`view-${run}`);
 /** The key steps of a result, without background. */
 export const stepsOf = (run) => factsOf(run).steps;
-export const runTitle = (run) => `${factsOf(run).method} / ${factsOf(run).decoder}, seed ${factsOf(run).seed}`;
+export function runTitle(run) {
+  const { method, decoder, seed, K } = factsOf(run);
+  return `${method} / ${decoder}, ${K ? `${plural(K, "key step")}, ` : ""}seed ${seed}`;
+}
 /** The annotated step with which a found key step is matched over all videos, 0 for background, or undefined. */
 export const matchOf = (run, step) => factsOf(run).match[step];
 /** Whether a result learned from annotated videos; its key steps then have the numbers and names of annotated steps. */

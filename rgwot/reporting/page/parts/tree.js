@@ -41,8 +41,8 @@ export function drawTree() {
   const n = own.leaves.length;
   if (state.cut.run !== state.run) {
     state.cut.run = state.run;
-    // A result that learned from labels has as many key steps as the labels.
-    state.cut.K = Math.max(1, Math.min(n, (isTaught(state.run) ? savedK : factsOf(state.run).K) || 7));
+    // In the window, the slider sets the number of the results without labels.
+    state.cut.K = Math.max(1, Math.min(n, (MADE && isTaught(state.run) ? savedK : factsOf(state.run).K) || 7));
   }
   byId("cut").max = String(n);
   byId("cut").value = String(state.cut.K);
@@ -135,8 +135,10 @@ function showCut() {
     sentences.push(`One more divides ${letterOf(stepOf(a))} and gains ${percent(less, 1)}.`);
   }
   byId("cut-words").textContent = sentences.join(" ");
-  byId("cut-next").hidden = Boolean(MADE) || K === factsOf(state.run).K;
-  byId("cut-next").textContent = `For names, orders and scores, make a result with this number: set decode.K: ${K}, or use the decoder ${factsOf(state.run).decoder.split("@")[0]}@K=${K}.`;
+  const { another, K: found } = factsOf(state.run);
+  // A result that learned from labels has as many key steps as these.
+  byId("cut-next").hidden = Boolean(MADE) || K === found || !another;
+  byId("cut-next").textContent = `For names, orders and scores, make a result with this number: ${another.slice(another.indexOf(": ") + 2).replace(/([@,]K=)\d+/, `$1${K}`)}`;
 }
 
 let savedK = 0;
