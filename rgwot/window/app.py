@@ -14,15 +14,16 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainT
 from starlette.routing import Route
 
 from rgwot.paths import RESULTS
-from rgwot.reporting.page.shell import as_window, home_page
+from rgwot.reporting.page.shell import home_page
 from rgwot.runtime.errors import RgwotError, one_line
 from rgwot.study.datasets import video_file
 from rgwot.study.study import Task
 from rgwot.window.channels import channels
+from rgwot.window.last_pages import as_window, last_page
 from rgwot.window.proxies import Playable
 from rgwot.window.saving import SomebodyElses
 from rgwot.window.session import Busy, Session
-from rgwot.window.study_files import entries_of, group_table
+from rgwot.window.study_files import entries_of
 
 #: Types of the files that pages link to; there are no others.
 TYPES = {".png": "image/png", ".pdf": "application/pdf", ".csv": "text/csv; charset=utf-8"}
@@ -48,11 +49,13 @@ class _Endpoints:
     def page(self, request: Request) -> Response:
         dataset, task = request.path_params["dataset"], request.path_params["task"]
         entries_of(self.session.study(), dataset, task)
-        page = self.session.page(dataset, task)
+        page = last_page(dataset, task)
         if page is None:
             return RedirectResponse("/", 303)
         self.session.answers.warm(dataset, task)
-        return HTMLResponse(as_window(*page, self.session.now(dataset, task, page[1])))
+        # First the digests: a file that changes meanwhile is then refused, and not replaced by what nobody saw.
+        files = self.session.files(dataset, task)
+        return HTMLResponse(as_window(page, files, self.session.answers.labels_now(dataset, task)))
 
     def result(self, request: Request) -> Response:
         file = Path(RESULTS, request.path_params["path"])
@@ -83,7 +86,7 @@ class _Endpoints:
 
     def files(self, request: Request) -> object:
         dataset, task = request.path_params["dataset"], request.path_params["task"]
-        return self.session.files(dataset, task, _whole(request.query_params.get("made", "0"), "made"))
+        return self.session.files(dataset, task, request.query_params.get("only", ""))
 
     def answer(self, request: Request) -> object:
         return self.session.answers.latest(request.path_params["dataset"], request.path_params["task"])
@@ -99,9 +102,6 @@ class _Endpoints:
         entries_of(self.session.study(), dataset, task)
         K = _number(_whole(request.path_params["K"], "K"))
         return self.session.from_results(lambda: self.session.answers.with_K(dataset, task, K))
-
-    def groups(self, request: Request) -> object:
-        return group_table(self.session.study(), request.path_params["dataset"], request.path_params["task"])
 
     def of_features(self, request: Request) -> object:
         dataset, task, name = (request.path_params[part] for part in ("dataset", "task", "video"))
@@ -156,7 +156,6 @@ def application(session: Session) -> Starlette:
             Route("/api/log", _read(endpoints.log)),
             Route(f"/api/files/{task}", _read(endpoints.files)),
             Route(f"/api/answer/{task}", _read(endpoints.answer)),
-            Route(f"/api/groups/{task}", _read(endpoints.groups)),
             Route(f"/api/channels/{task}/{{video}}", _read(endpoints.of_features)),
             Route(f"/api/questions/{task}", _read(endpoints.questions)),
             Route(f"/api/K/{task}/{{K}}", _read(endpoints.with_K)),

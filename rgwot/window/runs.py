@@ -51,12 +51,12 @@ class Runs:
 
     Parameters
     ----------
-    after
-        Called when a run has ended.
+    before, after
+        Called when a run begins, and when it has ended.
     """
 
-    def __init__(self, after: Callable[[], None]) -> None:
-        self._after = after
+    def __init__(self, before: Callable[[], None], after: Callable[[], None]) -> None:
+        self._before, self._after = before, after
         self._lock = threading.Lock()
         self._wish: _Wish | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -138,6 +138,7 @@ class Runs:
             # Without the profile's `quiet`, Snakemake reports how many steps are done.
             command = snakemake_command(["first", "--quiet", "host", "reason", "--nocolor"])
             OWN.mkdir(exist_ok=True)
+            self._before()
             with LOG.open("wb") as log:
                 process = subprocess.Popen(
                     command,

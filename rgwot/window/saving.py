@@ -1,29 +1,24 @@
-"""Saving of files that people change in the window: at once, where the commands expect them, never over others' files.
+"""Saving of files that people change in the window: at once, where the commands expect them, never over other content.
 
-A file may be replaced if this server wrote it, or if the page that sends the new content was made from it; the page
-then sends the digest of the file that it read. All other files are somebody else's work. Every new file is checked by
-the reader of the commands and then renamed into place, so that there is never half a file.
+A page gives the digest of the content that it has read or saved last. A file with another content was changed since, by
+another program or in another window, and stays. Every file is checked by the reader of the commands before it is
+written, and renamed into place, so that there is never half a file.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rgwot.runtime.errors import RgwotError
-from rgwot.runtime.files import replacing, write_json
+from rgwot.runtime.errors import RgwotError, one_line
+from rgwot.runtime.files import replacing
 
 #: The folder of the window's own files in the folder of a study.
 OWN = Path(".rgwot")
-#: The last two digests of each file that this and earlier servers wrote, by path. The new digest is noted before the
-#: file is written, and a server may be killed in between.
-_REGISTER = OWN / "saved.json"
-_LAST = 2
 
 
 class SomebodyElses(RgwotError):
@@ -42,7 +37,7 @@ class Target:
     ----------
     path
         Where the commands expect it.
-    check
+    read
         A function that reads a file as the commands do, and raises RgwotError if it is wrong.
     taken
         Why the file at ``path``, or another one in its place, is somebody else's, whatever its content; or an empty
@@ -50,7 +45,7 @@ class Target:
     """
 
     path: Path
-    check: Callable[[Path], Any]
+    read: Callable[[Path], Any]
     taken: str = ""
 
 
@@ -71,29 +66,31 @@ def free_name(path: Path) -> Path:
 
 
 class Saving:
-    """Saves files, one after the other, and remembers which are its own."""
+    """Reads and saves files, one after the other."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        try:
-            self._own: dict[str, list[str]] = json.loads(_REGISTER.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            self._own = {}
 
-    def base(self, target: Target, page_ns: int) -> str:
-        """Return the digest of a file that a page made at ``page_ns`` may replace; empty if there is no file.
+    def read(self, target: Target) -> tuple[str, Any]:
+        """Return the digest of a file and its content as `Target.read` returns it; without a file, empty and None.
 
         Raises
         ------
         SomebodyElses
-            If the file must not be replaced.
+            If the file is to stay, because it is taken or cannot be read.
         """
-        digest = digest_of(target.path)
         if target.taken:
             raise SomebodyElses(target.path, target.taken)
-        if digest and digest not in self._own.get(str(target.path), ()) and target.path.stat().st_mtime_ns > page_ns:
-            raise SomebodyElses(target.path, "was changed since this page was made")
-        return digest
+        with self._lock:
+            while True:
+                digest = digest_of(target.path)
+                try:
+                    content = target.read(target.path) if digest else None
+                except RgwotError as error:
+                    raise SomebodyElses(target.path, f"cannot be read ({one_line(error)})") from error
+                # Another program may have written the file while it was read.
+                if digest_of(target.path) == digest:
+                    return digest, content
 
     def save(self, target: Target, text: str | None, base: str, apart: bool = False) -> tuple[Path, str]:
         """Write a file, or remove it if ``text`` is None; return its path and its new digest.
@@ -105,42 +102,39 @@ class Saving:
         text
             Its content, or None.
         base
-            The digest that `base` or an earlier call returned.
+            The digest that `read` or an earlier call returned.
         apart
             Whether to write a new file beside the target instead, under the name that `SomebodyElses` offered.
 
         Raises
         ------
         SomebodyElses
-            If the content of the file does not have the digest ``base``.
+            If the file has neither the content with the digest ``base`` nor the one that is to be written.
         RgwotError
             If the commands could not read the content, the disk is full, or the folder cannot be written to.
         """
         with self._lock:
             if apart:
-                target = Target(free_name(target.path), target.check)
+                target = Target(free_name(target.path), target.read)
                 base = ""
+            content = None if text is None else text.encode()
+            digest = "" if content is None else hashlib.sha256(content).hexdigest()
+            # A page that was not told that its file is saved sends it again.
+            if not target.taken and digest_of(target.path) == digest:
+                return target.path, digest
             self._check(target, base)
-            if text is None:
-                target.path.unlink(missing_ok=True)
-                digest = ""
-            else:
-                content = text.encode()
-                with replacing(target.path) as temporary:
-                    temporary.write_bytes(content)
-                    target.check(temporary)
-                    # Check once more, because somebody else may have written the file while it was read.
-                    self._check(target, base)
-                    digest = hashlib.sha256(content).hexdigest()
-                    self._note(target.path, digest)
+            if content is None:
+                target.path.unlink()
+                return target.path, digest
+            with replacing(target.path) as temporary:
+                temporary.write_bytes(content)
+                target.read(temporary)
+                # Check once more, because another program may have written the file while it was read.
+                self._check(target, base)
             return target.path, digest
 
     def _check(self, target: Target, base: str) -> None:
         if target.taken:
             raise SomebodyElses(target.path, target.taken)
         if digest_of(target.path) != base:
-            raise SomebodyElses(target.path, "was changed by somebody else" if base else "is there already")
-
-    def _note(self, path: Path, digest: str) -> None:
-        self._own[str(path)] = [*self._own.get(str(path), ()), digest][-_LAST:]
-        write_json(self._own, _REGISTER)
+            raise SomebodyElses(target.path, "was changed since this page has read it" if base else "is there already")

@@ -6,24 +6,22 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rgwot import paths
 from rgwot.columns import readable
-from rgwot.paths import RESULTS, Tree
 from rgwot.runtime.errors import RgwotError, one_line
 from rgwot.study.datasets import tasks, videos
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study, Task
 from rgwot.window.answers import Answers
 from rgwot.window.beginning import Proposal, begin
+from rgwot.window.last_pages import keep_pages, last_made, last_page
 from rgwot.window.proxies import Proxies
 from rgwot.window.remaining import STAGES, Remaining, footage
 from rgwot.window.runs import QUIET_S, Runs
-from rgwot.window.saving import Saving, SomebodyElses
-from rgwot.window.study_files import CONFIG, entries_of, save_another_seed, save_K, target
+from rgwot.window.saving import Saving
+from rgwot.window.study_files import CONFIG, contents, entries_of, save_another_seed, save_K, target
 
 Answer = TypeVar("Answer")
 
@@ -49,7 +47,6 @@ class Session:
         self._study: tuple[object, Study] | None = None
         self._generation = 0
         self._windows: dict[str, float] = {}
-        self._pages: dict[tuple[str, str], tuple[str, int]] = {}
         self._alone_since = time.monotonic()
         self._met = False
         if isinstance(opened, Path):
@@ -57,7 +54,7 @@ class Session:
 
     def _enter(self, folder: Path) -> None:
         os.chdir(folder)
-        self.saving, self.runs = Saving(), Runs(self._ran)
+        self.saving, self.runs = Saving(), Runs(keep_pages, self._ran)
         self._remaining = Remaining()
         self.answers, self.proxies = Answers(self.study, self.runs.at_work), Proxies()
         self.proposal = None
@@ -151,34 +148,14 @@ class Session:
         listed = []
         for dataset in study.config.page_datasets:
             for task in tasks(study, dataset):
-                page = self.page(dataset, task)
                 listed.append(
                     {
                         "dataset": dataset, "task": task, "title": readable(task),
                         "videos": len(videos(Task(study, dataset, task))),
-                        "made": str(page[1]) if page else "",
+                        "made": last_made(dataset, task),
                     }
                 )  # fmt: skip
         return listed
-
-    def page(self, dataset: str, task: str) -> tuple[str, int] | None:
-        """Return the text of a page, and when it was made; the last one while a run makes it again; None before."""
-        path = Tree(Path(RESULTS), dataset, task).at(paths.PAGE)
-        with self._lock, suppress(OSError):
-            made = path.stat().st_mtime_ns
-            if self._pages.get((dataset, task), ("", 0))[1] != made:
-                self._pages[dataset, task] = path.read_text(encoding="utf-8"), made
-        return self._pages.get((dataset, task))
-
-    def now(self, dataset: str, task: str, page_ns: int) -> dict[str, Any]:
-        """Return what a page made at ``page_ns`` lacks: labels and names as their files are, and what may be saved."""
-        # First the digests: a file that changes meanwhile is then refused, instead of replaced by what nobody saw.
-        try:
-            found = self.files(dataset, task, page_ns)
-        except (RgwotError, OSError):
-            return {}
-        labels = self.answers.labels_now(dataset, task)
-        return {"files": found, **labels} if labels else {}
 
     def from_results(self, answer: Callable[[], Answer]) -> Answer:
         """Return an answer that is read from results; raises `Busy` if it cannot be read while a run is at work."""
@@ -190,20 +167,12 @@ class Session:
                 raise Busy("Waiting for the run, which is writing the results.") from error
             raise
 
-    def files(self, dataset: str, task: str, page_ns: int) -> dict[str, Any]:
-        """Return, for every file that the page of a task may save, its path and digest, or why it stays as it is."""
-        study, found = self.study(), {}
-        for kind, video in [
-            ("names", ""),
-            ("groups", ""),
-            *(("annotation", v) for v in entries_of(study, dataset, task)),
-        ]:
-            own = target(study, kind, dataset, task, video)
-            try:
-                found[f"{kind} {video}".strip()] = {"path": str(own.path), "base": self.saving.base(own, page_ns)}
-            except SomebodyElses as error:
-                found[f"{kind} {video}".strip()] = {"path": str(own.path), "why": str(error), "apart": error.apart.name}
-        return found
+    def files(self, dataset: str, task: str, only: str = "") -> dict[str, Any]:
+        """Return the files that the page of a task may save, as they are now (`contents`)."""
+        study = self.study()
+        entries_of(study, dataset, task)
+        page = last_page(dataset, task)
+        return contents(study, self.saving, page.text if page else "", dataset, task, only)
 
     def save(self, kind: str, dataset: str, task: str, video: str, text: str | None, base: str, apart: bool) -> str:
         """Save a file of a page; return its new digest. New labels are learned from, and a run writes the results."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -13,8 +14,9 @@ from rgwot.config.configuration import load_config, read_file, read_files
 from rgwot.datasets.annotation_files import format_of, read_annotation_file
 from rgwot.datasets.base import VideoEntry
 from rgwot.datasets.names import VIDEO_TABLE, stem_of
+from rgwot.datasets.segment_rows import BACKGROUND_LABEL
 from rgwot.datasets.video_table import read_video_table
-from rgwot.names import read_names
+from rgwot.names import NO_STEP, read_names
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import write_text
 from rgwot.runtime.text import pairing_key
@@ -22,7 +24,8 @@ from rgwot.study.datasets import tasks, videos
 from rgwot.study.pages import names_file
 from rgwot.study.shipped import DEFAULTS
 from rgwot.study.study import Study, Task
-from rgwot.window.saving import Target
+from rgwot.window.last_pages import names_on
+from rgwot.window.saving import Saving, SomebodyElses, Target
 
 CONFIG = Path("config.yaml")
 #: The columns of annotations that a page writes; a file with other columns may have content that no page shows.
@@ -35,15 +38,62 @@ def target(study: Study, kind: str, dataset: str, task: str, video: str = "") ->
     Raises RgwotError for another kind, dataset, task or video.
     """
     entries = entries_of(study, dataset, task)
-    if kind == "names":
-        return Target(Path(names_file(Task(study, dataset, task))), read_names)
-    if kind == "groups":
-        return _groups(study, dataset, entries)
-    if kind != "annotation":
+    if kind == "annotation":
+        if video not in entries:
+            raise RgwotError(f"{dataset}/{task}/{video}: no such video; {nearest(video, entries)}")
+        return _annotation(study, dataset, entries[video])
+    if kind not in ("names", "groups"):
         raise RgwotError(f"kind: found {kind!r}, expected names, groups or annotation")
-    if video not in entries:
-        raise RgwotError(f"{dataset}/{task}/{video}: no such video; {nearest(video, entries)}")
-    return _annotation(study, dataset, entries[video])
+    return _of_task(study, kind, dataset, task, entries)
+
+
+def contents(
+    study: Study, saving: Saving, page: str, dataset: str, task: str, only: str = ""
+) -> dict[str, dict[str, Any]]:
+    """Return the files that a page may save, as they are now, by ``names``, ``groups`` and ``annotation ID``.
+
+    Parameters
+    ----------
+    study, saving
+        The study, and what reads its files.
+    page, dataset, task
+        The text of the page, empty if there is none, and its task.
+    only
+        The key of one file; by default all are read.
+
+    Returns
+    -------
+    For each file its ``path``, and ``base``, the digest of its ``content``: the rows (start in seconds of a player,
+    end, label) of an annotation, the names that were ``typed`` and those ``of`` the results on the page (`names_on`),
+    or the table of groups (`_table_of`). A file that is to stay has ``why`` and the free name ``apart`` instead.
+    """
+    entries = entries_of(study, dataset, task)
+    targets = {kind: _of_task(study, kind, dataset, task, entries) for kind in ("names", "groups")}
+    targets |= {f"annotation {video}": _annotation(study, dataset, entry) for video, entry in entries.items()}
+    found: dict[str, dict[str, Any]] = {}
+    for key, own in targets.items():
+        if only not in ("", key):
+            continue
+        try:
+            base, content = saving.read(own)
+        except SomebodyElses as error:
+            found[key] = {"path": str(own.path), "why": str(error), "apart": error.apart.name}
+            continue
+        if key == "names":
+            typed = content or {}
+            content = {"typed": {run: asdict(names) for run, names in typed.items()}, "of": names_on(page, typed)}
+        elif key == "groups":
+            content = _table_of(study, content, dataset, task, entries)
+        else:
+            content = [] if content is None else _rows(content)
+        found[key] = {"path": str(own.path), "base": base, "content": content}
+    return found
+
+
+def _rows(annotation: pd.DataFrame) -> list[list[Any]]:
+    """Return the segments and marks of an annotation as (start in seconds, end, label); background is ``-``."""
+    labels = annotation["label"].where(annotation["label"] != BACKGROUND_LABEL, NO_STEP)
+    return [list(row) for row in zip(annotation["start_s"], annotation["end_s"], labels, strict=True)]
 
 
 def entries_of(study: Study, dataset: str, task: str) -> dict[str, VideoEntry]:
@@ -77,22 +127,27 @@ def _taken(path: Path) -> str:
     return "" if first == HEADER else f"has other columns ({first[:60]}) than this page writes ({HEADER})"
 
 
-def _groups(study: Study, dataset: str, entries: Mapping[str, VideoEntry]) -> Target:
+def _of_task(study: Study, kind: str, dataset: str, task: str, entries: Mapping[str, VideoEntry]) -> Target:
+    """Return the file of names or groups of a task with some videos."""
+    if kind == "names":
+        return Target(Path(names_file(Task(study, dataset, task))), read_names)
     settings, root = study.config.dataset(dataset), study.config.root_of(dataset)
     first = next(iter(entries.values()))
     path = Path(settings.videos) if settings.videos else root / Path(first.path).parts[0] / VIDEO_TABLE
     return Target(path, read_video_table)
 
 
-def group_table(study: Study, dataset: str, task: str) -> dict[str, Any]:
-    """Return the table of a task's videos, for a page that changes their groups.
+def _table_of(
+    study: Study, table: pd.DataFrame | None, dataset: str, task: str, entries: Mapping[str, VideoEntry]
+) -> dict[str, Any]:
+    """Return the table of a task's videos, for a page that changes their groups; None is a table without a file.
 
     ``column`` is the column of groups that the page compares, ``columns`` and ``rows`` are the table in the file, or
     an empty table if there is no file; ``row_of`` has the row of each video that is in it, by id.
     """
-    entries, column = entries_of(study, dataset, task), study.config.dataset(dataset).group
-    path = _groups(study, dataset, entries).path
-    table = read_video_table(path) if path.exists() else pd.DataFrame(columns=["video", column], dtype=str)
+    column = study.config.dataset(dataset).group
+    if table is None:
+        table = pd.DataFrame(columns=["video", column], dtype=str)
     if column not in table:
         table[column] = ""
     names = {pairing_key(stem_of(video)): video for video in entries}

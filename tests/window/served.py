@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
+from chromium import Window
 
 from rgwot.window import runs
 from rgwot.window.app import application
@@ -20,6 +21,12 @@ from rgwot.window.beginning import Proposal
 from rgwot.window.guard import Guard, Keys
 from rgwot.window.server import MOST_CONNECTIONS
 from rgwot.window.session import Session
+
+#: The configuration of a study with one result, which needs no labels.
+CONFIG = """datasets: {mine: {layout: folder, root: videos}}
+seeds: [0]
+page: {datasets: [mine], methods: [raw/kmeans]}
+"""
 
 
 @dataclass
@@ -61,3 +68,13 @@ def serving(opened: Path | Proposal, monkeypatch: pytest.MonkeyPatch, port: int 
         server.should_exit = True
         thread.join(10)
         session.close()
+
+
+def saved(window: Window) -> None:
+    window.wait_for("document.querySelector('#saved').textContent === 'Everything is saved.'", 30)
+
+
+def play_on(window: Window, seconds: float = 0.4) -> None:
+    """Wait until the video has played for ``seconds``, which takes longer on a busy machine."""
+    video = "document.querySelector('#label-stage video').currentTime"
+    window.wait_for(f"{video} >= {window.get(video) + seconds}", 30)

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -28,8 +27,8 @@ def at(name: str = "tea/monday.csv", taken: str = "") -> Target:
 
 def test_a_file_is_written_changed_and_removed() -> None:
     saving, own = Saving(), at()
-    base = saving.base(own, 0)
-    assert base == ""
+    base, content = saving.read(own)
+    assert (base, content) == ("", None)
     path, base = saving.save(own, "one\n", base)
     assert (path, own.path.read_bytes()) == (own.path, b"one\n")
     assert base == digest_of(path)
@@ -45,7 +44,9 @@ def test_what_somebody_else_has_written_since_stays() -> None:
     _, base = saving.save(own, "ours\n", "")
     own.path.write_text("theirs\n")
     for text in ("more\n", None):
-        with pytest.raises(SomebodyElses, match=r"changed by somebody else; it stays as it is; save as monday\.1\.csv"):
+        with pytest.raises(
+            SomebodyElses, match=r"since this page has read it; it stays as it is; save as monday\.1\.csv"
+        ):
             saving.save(own, text, base)
     assert own.path.read_text() == "theirs\n"
     path, _ = saving.save(own, "more\n", base, apart=True)
@@ -63,31 +64,41 @@ def test_a_file_that_appeared_meanwhile_stays() -> None:
     assert own.path.read_text() == "theirs\n"
 
 
-def test_a_page_may_replace_what_it_was_made_from() -> None:
-    saving, own = Saving(), at()
+def test_a_page_may_replace_what_it_has_read_and_nothing_older() -> None:
+    own = at()
     own.path.parent.mkdir()
-    own.path.write_text("read by the page\n")
-    made = time.time_ns()
-    os.utime(own.path, ns=(made - 10**9, made - 10**9))
-    base = saving.base(own, made)
-    assert base == digest_of(own.path)
-    os.utime(own.path, ns=(made + 10**9, made + 10**9))
-    with pytest.raises(SomebodyElses, match="was changed since this page was made"):
-        saving.base(own, made)
+    own.path.write_text("read by two pages\n")
+    base, content = Saving().read(own)
+    assert (base, content) == (digest_of(own.path), b"read by two pages\n")
+    Saving().save(own, "by one page\n", base)
+    for text in ("by the other\n", None):
+        with pytest.raises(SomebodyElses, match="since this page has read it"):
+            Saving().save(own, text, base)
+    assert own.path.read_text() == "by one page\n"
 
 
-def test_own_files_are_known_to_the_next_server_however_old_the_page() -> None:
-    _, base = Saving().save(at(), "ours\n", "")
-    assert Saving().base(at(), 0) == base
-    Path("tea/monday.csv").write_text("theirs\n")
-    with pytest.raises(SomebodyElses):
-        Saving().base(at(), 0)
+def test_what_is_sent_again_because_no_answer_came_is_saved() -> None:
+    own = at()
+    _, base = Saving().save(own, "ours\n", "")
+    assert Saving().save(own, "ours\n", "") == (own.path, base)
+    assert Saving().save(own, None, base) == Saving().save(own, None, base) == (own.path, "")
+
+
+def test_a_file_that_cannot_be_read_stays() -> None:
+    def read(path: Path) -> None:
+        raise RgwotError(f"{path.name}: wrong")
+
+    own = Target(at().path, read)
+    own.path.parent.mkdir()
+    own.path.write_text("theirs\n")
+    with pytest.raises(SomebodyElses, match="cannot be read"):
+        Saving().read(own)
 
 
 def test_a_file_of_another_kind_is_taken() -> None:
     own = at("tea/monday.eaf", "is a file of ELAN")
     with pytest.raises(SomebodyElses, match="is a file of ELAN"):
-        Saving().base(own, 2**62)
+        Saving().read(own)
     with pytest.raises(SomebodyElses, match="is a file of ELAN"):
         Saving().save(own, "x", "")
 
@@ -145,7 +156,7 @@ def test_a_kill_while_saving_loses_nothing_that_was_reported_as_saved() -> None:
     """A file reported as saved has this edit or a later one, never half of one; and the next server may replace it."""
     last = -1
     for kill in range(4):
-        base = Saving().base(at(), 0)
+        base, _ = Saving().read(at())
         command = [sys.executable, "-c", EDITS, base, str(last + 1)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None

@@ -102,7 +102,7 @@ def test_no_parameter_leaves_the_study(served: Served, up: str) -> None:
         f"/results/report/{up}/tea.html", f"/results/report/mine/{up}.html", f"/video/mine/tea/{up}",
         f"/video/{up}/tea/monday", f"/api/files/{up}/tea", f"/api/files/mine/{up}", f"/api/answer/{up}/tea",
         f"/api/questions/mine/{up}", f"/api/playable/mine/tea/{up}", f"/api/K/mine/{up}/3", f"/api/K/mine/tea/{up}",
-        f"/api/groups/mine/{up}", f"/api/channels/mine/{up}/monday", f"/api/channels/mine/tea/{up}",
+        f"/api/channels/mine/{up}/monday", f"/api/channels/mine/tea/{up}",
         f"/api/channels/mine/tea/monday?chosen={up}",
     ]  # fmt: skip
     for path in paths:
@@ -121,7 +121,7 @@ def test_a_name_with_markup_is_data(served: Served) -> None:
     status, headers, body = ask(served, f"/video/mine/tea/{video}")
     assert (status, headers["content-type"], headers["x-content-type-options"]) == (200, "video/mp4", "nosniff")
     assert body == Path("videos/tea", f"{NAME}.mp4").read_bytes()
-    status, headers, body = ask(served, "/api/files/mine/tea?made=0")
+    status, headers, body = ask(served, "/api/files/mine/tea")
     assert (status, headers["content-type"]) == (200, "application/json")
     assert any(NAME in own["path"] for own in json.loads(body).values())
     # The first page contains no data; its script sets all texts that it shows.

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pandas as pd
 import pytest
 import yaml
 from chromium import WHERE, WITHOUT, Browser, Window
-from page_tree import Task, make_task
-from served import Served, serving
+from page_tree import Task
+from served import CONFIG, play_on, saved, serving
 
 from rgwot import paths
 from rgwot.datasets.annotation_files import read_annotation_file
@@ -22,49 +20,6 @@ from rgwot.runtime.provenance import record_path
 from rgwot.window.beginning import Proposal
 
 pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
-CONFIG = """datasets: {mine: {layout: folder, root: videos}}
-seeds: [0]
-page: {datasets: [mine], methods: [raw/kmeans]}
-"""
-
-
-@pytest.fixture
-def task(tmp_path: Path) -> Task:
-    """Return a task with results, in which no video is annotated."""
-    made = make_task(tmp_path / "study", annotated=False)
-    made.runs = [Run("raw", "kmeans", 0)]
-    made.page()
-    (made.folder / "config.yaml").write_text(CONFIG)
-    return made
-
-
-@pytest.fixture
-def served(task: Task, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    monkeypatch.chdir(task.folder)
-    with serving(task.folder, monkeypatch) as running:
-        yield running
-
-
-@pytest.fixture
-def window(browser: Browser, served: Served) -> Window:
-    """Return a window that went from the printed address to the page of the task."""
-    opened = browser.window(1400, 900)
-    opened._page.goto(served.address)
-    opened.wait_for("document.querySelector('#tasks a') !== null")
-    assert "token" not in opened.get("location.href")
-    opened.click_on("#tasks a")
-    opened.wait_for("document.querySelector('#tab-label')?.hidden === false")
-    return opened
-
-
-def saved(window: Window) -> None:
-    window.wait_for("document.querySelector('#saved').textContent === 'Everything is saved.'", 30)
-
-
-def play_on(window: Window, seconds: float = 0.4) -> None:
-    """Wait until the video has played for ``seconds``, which takes longer on a busy machine."""
-    video = "document.querySelector('#label-stage video').currentTime"
-    window.wait_for(f"{video} >= {window.get(video) + seconds}", 30)
 
 
 def test_one_key_per_step_is_an_annotation_from_which_the_others_learn(window: Window, task: Task) -> None:
@@ -314,7 +269,7 @@ def test_groups_are_saved_in_the_table_of_videos_and_never_over_that_of_others(w
     table.write_text("video,age,group\nfirst,30,novice\n")
     window.write("novice")
     window.press("Tab")
-    window.wait_for("document.querySelector('#unsaved').textContent.includes('changed by somebody else')")
+    window.wait_for("document.querySelector('#unsaved').textContent.includes('since this page has read it')")
     assert table.read_text() == "video,age,group\nfirst,30,novice\n"
     window.click_on("#unsaved button:last-of-type")
     saved(window)

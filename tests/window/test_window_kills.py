@@ -113,7 +113,7 @@ def test_no_saved_label_is_lost_and_the_next_server_goes_on(study: Path) -> None
     for _ in range(KILLS):
         if server.process.poll() is not None:
             server = Server(study)
-        base = server.ask("GET", "/api/files/mine/tea?made=0")[0]["annotation tea_01"]["base"]
+        base = server.ask("GET", "/api/files/mine/tea")[0]["annotation tea_01"]["base"]
         until = time.monotonic() + rng.uniform(0, 4)
         while time.monotonic() < until:
             base = server.save(number, base)

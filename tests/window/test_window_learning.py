@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from page_tree import STEPS, make_task
@@ -19,7 +20,8 @@ from rgwot.study.jobs import decoder_for
 from rgwot.study.pages import names_file
 from rgwot.study.study import Study, Task
 from rgwot.window.learning import Learner
-from rgwot.window.study_files import group_table
+from rgwot.window.saving import Saving
+from rgwot.window.study_files import contents
 
 CONFIG = {
     "datasets": {"mine": {"layout": "folder", "root": "videos"}}, "seeds": [0],
@@ -154,11 +156,16 @@ def test_deviations_are_not_stated_as_sure_before_a_run_decided_on_them(task: Ta
 
 def test_a_table_of_groups_is_given_as_it_is(task: TaskFolder) -> None:
     table, study = task.root / "tea" / "videos.csv", Study.of(CONFIG)
+
+    def group_table() -> dict[str, Any]:
+        content: dict[str, Any] = contents(study, Saving(), "", "mine", "tea", "groups")["groups"]["content"]
+        return content
+
     empty = {"column": "group", "columns": ["video", "group"], "rows": [], "row_of": {}}
-    assert group_table(study, "mine", "tea") == empty
+    assert group_table() == empty
     table.write_text("video;age;task\nsecond.mp4;30;tea\nfirst;40;coffee\n")
     try:
-        given = group_table(study, "mine", "tea")
+        given = group_table()
     finally:
         table.unlink()
     assert given["columns"] == ["video", "age", "task", "group"]

@@ -12,7 +12,6 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -104,14 +103,3 @@ def home_page() -> str:
 def in_window(text: str) -> str:
     """Return a text of a page with instructions for the window in place of those for a page without a server."""
     return text.replace(SEE_BOTH, "to see both, choose Compare with another seed under Result")
-
-
-def as_window(page: str, made: int, now: Mapping[str, object]) -> str:
-    """Return the text of a page with the time at which it was ``made``, by which its script knows that it has a server.
-
-    ``now`` replaces the data of the page that are older than the files which people save.
-    """
-    text = in_window(page)
-    data = '<script type="application/json" id="data">'
-    text = text.replace(data, f'<script type="application/json" id="now">{embedded(now)}</script>\n{data}', 1)
-    return text.replace('<html lang="en">', f'<html lang="en" data-window="{made}">', 1)

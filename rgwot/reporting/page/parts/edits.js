@@ -32,7 +32,7 @@ export const givenOf = (video) => DATA.truth[video].map(([start, end, step]) => 
 /** The rows of a video in the chosen result: edited rows, or else the found segments and the annotated marks. */
 export function rowsOf(video) {
   const { id } = DATA.videos[video];
-  const marks = () => givenOf(video).filter(isMark).map(([start, end, step]) => [start, end, isTaught(state.run) ? -step : step]);
+  const marks = () => (ANNOTATES ? labelled(video, state.run) : givenOf(video).map(([start, end, step]) => [start, end, isTaught(state.run) ? -step : step])).filter(isMark);
   return editsOf(state.run)[id] || [...segmentsOf(video, state.run).map(([start, end, step]) => [ms(start), ms(end), step]), ...marks()];
 }
 

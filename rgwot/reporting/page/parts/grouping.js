@@ -1,8 +1,8 @@
 // The groups of videos, which people type in the window: a column of the table of videos, saved at once.
 
 import { byId, make } from "./dom.js";
-import { save } from "./saving.js";
-import { ask, below, MADE } from "./server.js";
+import { contentOf, filesRead, readFile, save, whyItStays } from "./saving.js";
+import { MADE } from "./server.js";
 import { DATA } from "./state.js";
 import { csvField, oneLine } from "./text.js";
 
@@ -20,15 +20,23 @@ function setGroup(video, group) {
   }
   rows[rowOf[video.id]][columns.indexOf(column)] = group;
   // A table without any group is removed.
-  save("groups", rows.length ? groupText(groupTable) : null);
+  save("groups", rows.length ? groupText(groupTable) : null, structuredClone(groupTable));
 }
 
 async function openGrouping() {
   if (!byId("grouping").open || groupTable) return;
   try {
-    groupTable = await ask(below("/api/groups", DATA.dataset, DATA.task));
+    await readFile("groups");
   } catch (error) {
     byId("grouping-status").textContent = error.message;
+  }
+}
+
+function drawGrouping() {
+  groupTable = structuredClone(contentOf("groups")) || null;
+  byId("grouping-rows").replaceChildren();
+  if (!groupTable) {
+    byId("grouping-status").textContent = whyItStays("groups");
     return;
   }
   const { columns, rows, column, row_of: rowOf } = groupTable;
@@ -54,4 +62,5 @@ function tellGroups() {
 
 export function startGrouping() {
   if (MADE) byId("grouping").addEventListener("toggle", openGrouping);
+  filesRead.addEventListener("read", ({ detail: { kind } }) => { if (kind === "groups") drawGrouping(); });
 }

@@ -18,8 +18,10 @@ const CLICKED_PX = 3;
 /** The player: that of `opened`, or a clock for features without a video. */
 let stage = null;
 let speed = 1;
-/** The row that is being labelled: it grows with the playhead. */
-let growing = false;
+/** The start of the step that was begun last (ms), whose row grows with the playhead; null if none is running. */
+let running = null;
+/** The last time up to which the video has played (ms); after a jump the playhead is elsewhere. */
+let playedTo = 0;
 /** The rows to draw, including the growing one. */
 let shownRows = [];
 
@@ -34,7 +36,10 @@ function clockOf(video, seconds) {
   let timer = 0;
   element.pause = () => { clearInterval(timer); element.paused = true; element.dispatchEvent(new Event("pause")); };
   element.play = async () => {
-    if (element.currentTime >= DATA.videos[video].duration) element.currentTime = 0;
+    if (element.currentTime >= DATA.videos[video].duration) {
+      element.currentTime = 0;
+      element.dispatchEvent(new Event("seeking"));
+    }
     element.paused = false;
     timer = setInterval(() => {
       element.currentTime = Math.min(DATA.videos[video].duration, element.currentTime + (element.playbackRate * FEATURES_TICK_MS) / 1000);
@@ -48,7 +53,7 @@ function clockOf(video, seconds) {
 
 /** Show a video from its start, or from `seconds`. */
 export function labelVideo(video, seconds = 0) {
-  keepGrown();
+  leaveStep();
   if (stage) release(stage);
   tellLabel("");
   stage = sourceOf(video) ? opened(video, seconds, false, tellLabel) : clockOf(video, seconds);
@@ -56,8 +61,7 @@ export function labelVideo(video, seconds = 0) {
   if (!sourceOf(video)) stage.channels = channelsOf(video, tellLabel, (time) => seek(1000 * time));
   byId("label-stage").replaceChildren(stage.channels?.element || stage.element);
   for (const kind of ["timeupdate", "seeked", "pause", "ended"]) stage.element.addEventListener(kind, followPlayhead);
-  // The controls of the video were used: the playhead is elsewhere by now.
-  stage.element.addEventListener("seeking", () => keepGrown(shownRows));
+  stage.element.addEventListener("seeking", endStep);
   // After a click on them, the controls of the video would keep all keys for themselves.
   stage.element.addEventListener("focusin", ({ target }) => { if (!target.matches(":focus-visible")) target.blur(); });
   stage.element.playbackRate = speed;
@@ -67,19 +71,39 @@ export function labelVideo(video, seconds = 0) {
 /** While a video plays, the step that was begun last reaches the playhead; it is saved when the video stops. */
 function followPlayhead() {
   if (!stage) return null;
-  if (growing && !marking() && !stage.element.paused) return drawRows(grown());
-  keepGrown();
+  if (running === null || marking() || stage.element.seeking) return drawHead();
+  playedTo = here();
+  if (!stage.element.paused) return drawRows(reached(labelsOf(stage.video), playedTo));
+  saveRunning();
   return drawHead();
 }
 
-/** The rows, with the step that was begun last up to the playhead. */
-const grown = () => reached(labelsOf(stage.video), here());
+/** Save the step that runs as it is drawn, up to where the video has played. */
+function saveRunning() {
+  const { video } = stage;
+  const rows = reached(labelsOf(video), playedTo);
+  if (JSON.stringify(rows) !== JSON.stringify(labelsOf(video))) setLabels(video, rows, `grown ${video}`);
+}
 
-/** Save the step that was begun last as far as it has grown. */
-function keepGrown(rows = growing && stage ? grown() : null) {
-  if (!growing || !stage) return;
-  growing = false;
-  if (JSON.stringify(rows) !== JSON.stringify(labelsOf(stage.video))) setLabels(stage.video, rows, `grown ${stage.video}`);
+/** End the step that runs where the video has played: the playhead has jumped. */
+function endStep() {
+  if (running !== null && !marking()) saveRunning();
+  running = null;
+}
+
+/** End the step that runs at the playhead, which is about to go elsewhere. */
+function leaveStep() {
+  if (running !== null && !stage.element.seeking) playedTo = Math.max(playedTo, here());
+  endStep();
+}
+
+/** Pause, and save the step that runs at once; it runs on when the video plays again. */
+function pauseStep() {
+  const { element } = stage;
+  element.pause();
+  if (running === null || marking() || element.seeking) return;
+  playedTo = Math.max(playedTo, here());
+  saveRunning();
 }
 
 /** Begin a step at the playhead, or mark it. */
@@ -95,9 +119,9 @@ function give(name) {
   }
   if (marking()) setLabels(video, putMark(rows, time, name));
   else {
-    setLabels(video, beginStep(growing ? grown() : rows, time, name, durationOf(video)));
-    // It grows when the video plays, be it now or later.
-    growing = true;
+    const before = running === null ? rows : reached(rows, time);
+    [running, playedTo] = [time, time];
+    setLabels(video, beginStep(before, time, name, durationOf(video)));
   }
   tellLabel(`${name === "-" ? "no step" : calledNow(name)} at ${clock(time / 1000, 1)}`);
 }
@@ -112,15 +136,17 @@ function listStep(name) {
 /** Delete the mark at the playhead, or else the segment. */
 function deleteHere() {
   const { video } = stage;
-  const rows = withoutRowAt(labelsOf(video), here(), 1000 / DATA.videos[video].fps);
-  growing = false;
+  // The step that runs ends at the playhead.
+  const time = running === null ? here() : Math.max(running, here() - 1);
+  leaveStep();
+  const rows = withoutRowAt(labelsOf(video), time, 1000 / DATA.videos[video].fps);
   if (rows.length < labelsOf(video).length) setLabels(video, rows);
   tellLabel("");
 }
 
 /** Undo the last change or, with `redo`, make it again; it may be of another video, which is then shown. */
 function undoLabel(redo = false) {
-  growing = false;
+  running = null;
   const video = undo(redo);
   if (video >= 0 && video !== stage.video) labelVideo(video);
   tellLabel("");
@@ -176,6 +202,7 @@ function labelGrip(index, side, time) {
     event.preventDefault();
     event.stopPropagation();
     stage.element.pause();
+    leaveStep();
     grip.setPointerCapture(event.pointerId);
     grip.dataset.held = String(event.clientX);
   });
@@ -216,7 +243,7 @@ function drawHead() {
 }
 
 function seek(ms) {
-  keepGrown();
+  leaveStep();
   stage.element.currentTime = stage.origin + Math.max(0, Math.min(durationOf(stage.video), ms)) / 1000;
   drawHead();
 }
@@ -237,7 +264,7 @@ function nextVideo() {
 }
 
 const COMMANDS = {
-  " ": () => (stage.element.paused ? stage.element.play().catch(() => {}) : pauseLabelling()),
+  " ": () => (stage.element.paused ? stage.element.play().catch(() => {}) : pauseStep()),
   ",": () => { stage.element.pause(); seek(here() - 1000 / DATA.videos[stage.video].fps); },
   ".": () => { stage.element.pause(); seek(here() + 1000 / DATA.videos[stage.video].fps); },
   Home: () => seek(0),
@@ -286,8 +313,9 @@ export function restorePlace(kept) {
 
 /** Stop the player, as when another tab is shown, and save the step that was begun last. */
 export function pauseLabelling() {
-  keepGrown();
-  if (stage) stage.element.pause();
+  if (!stage) return;
+  leaveStep();
+  stage.element.pause();
 }
 
 export function startLabelling() {
@@ -301,6 +329,7 @@ export function startLabelling() {
   byId("label-redo").addEventListener("click", () => undoLabel(true));
   byId("label-axis").addEventListener("click", ({ target, clientX }) => seek(target.matches(".mark") ? shownRows[Number(target.dataset.index)][0] : timeAt(clientX)));
   startNewName("label-new", listStep);
+  window.addEventListener("pagehide", leaveStep);
   document.addEventListener("keydown", byKey);
   annotations.addEventListener("changed", () => { if (state.view === "label" && stage) drawLabelling(); });
 }

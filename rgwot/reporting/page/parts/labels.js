@@ -1,9 +1,9 @@
-// The annotations of the videos, as people make them in the window: rows [start, end, name] in milliseconds; a mark has
-// equal start and end, and the name "-" means background. They belong to videos and not to a result, so they have names
-// instead of numbers. Every change is saved; all changes since the page was opened can be undone.
+// The annotations of the videos, as people make them in the window: rows [start, end, name] in milliseconds; a mark
+// starts where it ends, and the name "-" is background. They belong to the videos and not to a result, so they have names
+// and not numbers. Every change is saved, and can be undone back to what the file had when the page was opened.
 
 import { MADE } from "./server.js";
-import { save } from "./saving.js";
+import { contentOf, filesRead, save } from "./saving.js";
 import { annotationLines, isMark, oneStepEach } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { csvField, ms } from "./text.js";
@@ -11,8 +11,28 @@ import { csvField, ms } from "./text.js";
 /** Sends "changed" when an annotation has changed. */
 export const annotations = new EventTarget();
 const rowsOfTruth = (video) => DATA.truth[video].map(([start, end, step]) => [ms(start), ms(end), step ? DATA.steps[step] : "-"]);
-/** The annotations as they were when the page was opened. */
-const atOpening = DATA.videos.map((_, video) => rowsOfTruth(video));
+
+/** The rows of an annotation's file, whose times are those of a player; null if the page cannot show it. */
+function rowsOfFile(video) {
+  const { id, start, duration } = DATA.videos[video];
+  const last = Math.floor(1000 * duration);
+  const time = (s) => Math.max(0, Math.min(last, ms(s) - Math.round(1000 * start)));
+  return contentOf("annotation", id)?.map(([from, to, name]) => [time(from), time(to), name]).sort((a, b) => a[0] - b[0]) ?? null;
+}
+
+/** The annotations as they were read last, which may differ from those that the results of the page are compared with. */
+const atOpening = DATA.videos.map((_, video) => rowsOfFile(video) ?? rowsOfTruth(video));
+atOpening.forEach((rows, video) => { if (JSON.stringify(rows) !== JSON.stringify(rowsOfTruth(video))) state.labels.set(video, rows); });
+
+filesRead.addEventListener("read", ({ detail: { kind, video: id } }) => {
+  if (kind !== "annotation") return;
+  const video = DATA.videos.findIndex((one) => one.id === id);
+  atOpening[video] = rowsOfFile(video) ?? rowsOfTruth(video);
+  state.labels.set(video, atOpening[video]);
+  state.done = state.done.filter((change) => change.video !== video);
+  state.undone = state.undone.filter((change) => change.video !== video);
+  annotations.dispatchEvent(new CustomEvent("changed", { detail: { video } }));
+});
 
 export const labelsOf = (video) => state.labels.get(video) || atOpening[video];
 export const isLabelled = (video) => state.labels.has(video);
@@ -31,7 +51,9 @@ export function setLabels(video, changed, kind = null) {
 function put(video, rows) {
   if (rows) state.labels.set(video, rows);
   else state.labels.delete(video);
-  save("annotation", textOf(video), DATA.videos[video].id);
+  const late = DATA.videos[video].start;
+  const content = labelsOf(video).map(([start, end, name]) => [start / 1000 + late, end / 1000 + late, name]);
+  save("annotation", textOf(video), content, DATA.videos[video].id);
   annotations.dispatchEvent(new CustomEvent("changed", { detail: { video } }));
 }
 

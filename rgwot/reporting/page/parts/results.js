@@ -3,7 +3,7 @@
 // one result, because every training numbers its clusters anew.
 
 import { block, byId, download, recall, remember } from "./dom.js";
-import { save } from "./saving.js";
+import { contentOf, filesRead, save } from "./saving.js";
 import { occurrences, segmentsOfBars } from "./segments.js";
 import { MADE } from "./server.js";
 import { DATA, state } from "./state.js";
@@ -142,8 +142,27 @@ function namesEntries() {
 /** The file of names. */
 export const namesFile = () => namesText(namesEntries(), DATA.names_path);
 
-/** Save the file of names, or remove it if there are no names. */
-const saveNames = () => save("names", namesEntries().size ? namesFile() : null);
+/** Save the file of names, or remove it if there are none. */
+function saveNames() {
+  const of = Object.fromEntries(DATA.runs.map(({ id, result }, run) => [id, { result, names: typedOf(run) }]));
+  DATA.typed = Object.fromEntries(namesEntries());
+  save("names", Object.keys(DATA.typed).length ? namesFile() : null, { typed: DATA.typed, of });
+}
+
+/** Take the names of the file as it was read last in place of those that the page was made with. */
+export function takeNames() {
+  const content = contentOf("names");
+  if (!content) return;
+  DATA.typed = content.typed;
+  DATA.runs.forEach((facts, run) => {
+    const own = content.of[facts.id];
+    if (own && own.result !== facts.result) return;
+    facts.names = { ...facts.labels, ...own?.names };
+    state.names.delete(run);
+  });
+}
+takeNames();
+filesRead.addEventListener("read", ({ detail: { kind } }) => { if (kind === "names") takeNames(); });
 
 export function downloadNames() {
   download(namesFile(), "application/yaml", `${DATA.task}.yaml`);

@@ -8,6 +8,8 @@ const SOON_MS = 200;
 /** The HTTP status while an answer waits for a run, and the delay before the next request. */
 const BUSY = 503;
 const AGAIN_AFTER_RUN_MS = 2000;
+/** Browsers send up to 64 KB for a page that is gone; a character may have three bytes. */
+const KEPT_ALIVE = 20_000;
 
 /** The id of this window, by which the server counts windows. */
 const ME = (() => {
@@ -36,7 +38,11 @@ async function answered(request) {
 export const ask = (path) => answered(fetch(path));
 /** Call `again` later if the server could not answer because a run is writing the results. */
 export const afterRun = ({ status }, again) => { if (status === BUSY) setTimeout(again, AGAIN_AFTER_RUN_MS); };
-export const tell = (method, path, content) => answered(fetch(path, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(content) }));
+export function tell(method, path, content) {
+  const body = JSON.stringify(content);
+  // A page that is closed or loaded anew still sends what it has told, if that is short.
+  return answered(fetch(path, { method, headers: { "content-type": "application/json" }, body, keepalive: body.length < KEPT_ALIVE }));
+}
 
 /**
  * Call `show` with the state of the server again and again, or with null if the server does not answer.

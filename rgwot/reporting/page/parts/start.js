@@ -17,7 +17,7 @@ import { player, stopPlayer } from "./player.js";
 import { hidePopup, popup } from "./popup.js";
 import { drawProcedure } from "./procedure.js";
 import { downloadNames, factsOf, forgetTyped, place, runTitle, viewOf } from "./results.js";
-import { startSaving } from "./saving.js";
+import { allSent, filesRead, startSaving } from "./saving.js";
 import { drawScores, drawTraining, startScores } from "./scores.js";
 import { MADE, tell } from "./server.js";
 import { DATA, state } from "./state.js";
@@ -199,6 +199,11 @@ byId("forget").addEventListener("click", () => {
   byId("names-status").textContent = MADE ? "No typed name of this result is left." : "Only the names of the file are left.";
 });
 annotations.addEventListener("changed", drawSummary);
+filesRead.addEventListener("read", ({ detail: { kind } }) => {
+  if (kind !== "names") return;
+  namesChanged();
+  if (state.view === "steps") drawSteps();
+});
 /** Show a new result of the server, but keep the focused field and the player. */
 live.addEventListener("answer", ({ detail: { run } }) => {
   offerRuns();
@@ -221,7 +226,11 @@ for (const only of document.querySelectorAll(".of-window")) only.hidden = !MADE;
 for (const only of document.querySelectorAll(".of-file")) only.hidden = Boolean(MADE);
 if (MADE) byId("all-tasks").href = "/";
 byId("cancel").addEventListener("click", () => tell("POST", "/api/run", { cancel: true }).catch(() => {}));
-byId("newer").addEventListener("click", () => location.reload());
+byId("newer").addEventListener("click", async () => {
+  pauseLabelling();
+  await allSent();
+  location.reload();
+});
 byId("another-seed").addEventListener("click", addSeed);
 startSaving();
 startLabelling();

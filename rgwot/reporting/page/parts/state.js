@@ -5,8 +5,6 @@ export const DATA = JSON.parse(document.getElementById("data").textContent);
 const madeWithSteps = Object.keys(DATA.steps).length > 0;
 // In the window, labels and names that were saved after the page was made take the place of those in it.
 const labelsNow = JSON.parse(document.getElementById("now")?.textContent || "{}");
-/** By file that the window saves: the digest of the content that this page shows, or why it must not be replaced. */
-export const filesNow = labelsNow.files || null;
 if (labelsNow.truth) {
   const { steps, typed, truth } = labelsNow;
   Object.assign(DATA, { steps, typed, truth: DATA.videos.map(({ id }) => truth[id] || []) });

@@ -154,13 +154,13 @@ const numberedRun = () => DATA.runs.indexOf(runsOfSavedK()[0]);
 /** In the window, replace the result without labels by the one with the chosen number of key steps. */
 async function followCut() {
   const { K } = state.cut;
-  if (cutWaits) return;
   if (K < 2 || (!isTaught(state.run) && K === factsOf(state.run).K)) {
     tellCut();
     return;
   }
   Object.assign(byId("cut-use"), { hidden: false, disabled: true, textContent: `Use ${K}` });
   byId("cut-status").textContent = `Looking for ${plural(K, "key step")}.`;
+  if (cutWaits) return;
   cutWaits = true;
   const began = performance.now();
   try {
