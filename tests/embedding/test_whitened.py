@@ -15,8 +15,8 @@ from rgwot.embedding.interface import ArrayFeatures, Fitted, spatial_means
 from rgwot.embedding.settings import Whitened
 from rgwot.embedding.whitened import (
     DISCRETE,
-    _Levels,
     Whitening,
+    _Levels,
     cell_means,
     condition,
     fit_whitened,

@@ -38,6 +38,7 @@ export function drawSplits(before, after) {
 /** Tell which steps of a result are there with one fewer and one more, too. */
 export async function tellKept(run) {
   const own = pictured(run);
+  /** @type {[number, Set<number>][]} */
   const kept = [];
   for (const K of [own.K - 1, own.K + 1].filter((other) => other > 1)) {
     byId("cut-kept").textContent = `Looking for ${plural(K, "key step")}.`;

@@ -37,7 +37,7 @@ const VIEWS = {
 };
 /** Tabs that exist only in the window, because they need a server. */
 const OF_WINDOW = ["label", "ask"];
-const tabs = [...document.querySelectorAll('[role="tab"]')].filter((tab) => MADE || !OF_WINDOW.includes(tab.getAttribute("aria-controls")));
+const tabs = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[role="tab"]'))].filter((tab) => MADE || !OF_WINDOW.includes(tab.getAttribute("aria-controls")));
 
 /** Whether a view has nothing to show for the chosen result. */
 const EMPTY = {
