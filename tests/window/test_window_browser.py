@@ -377,8 +377,9 @@ def test_a_key_keeps_its_step_when_it_gets_a_name_is_learned_and_on_a_new_page(w
     window.write("soap")
     saved(window)
     to_label(window)
-    new_name(window, "rinse")
-    expected = {"1": steps[0], "2": "soap", "3": steps[2], "4": steps[3], "5": "rinse", "0": "no step"}
+    # Several names at once; none is named twice.
+    new_name(window, "rinse, soap,, dry")
+    expected = {"1": steps[0], "2": "soap", "3": steps[2], "4": steps[3], "5": "rinse", "6": "dry", "0": "no step"}
     assert keys(window) == expected
     for key in ("5", "ArrowRight", "ArrowRight", "2"):
         window.press(key)

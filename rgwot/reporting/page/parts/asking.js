@@ -5,7 +5,7 @@ import { channelsOf } from "./channels.js";
 import { byId, isTyped, make, spread } from "./dom.js";
 import { annotations, labelsOf, setLabels, undo } from "./labels.js";
 import { latest, live } from "./live.js";
-import { keyList, lookOfName, nameFor, startNewName } from "./names.js";
+import { keyList, lookOfName, nameFor, startNewNames } from "./names.js";
 import { opened, release, sourceOf } from "./player.js";
 import { calledNow, place, segmentsOf, stepName } from "./results.js";
 import { isMark, putMark } from "./segments.js";
@@ -134,7 +134,7 @@ export function pauseAsking() {
 }
 
 export function startAsking() {
-  startNewName("ask-new", giveAnswer);
+  startNewNames("ask-new", giveAnswer, false);
   byId("ask-skip").addEventListener("click", skip);
   byId("ask-undo").addEventListener("click", () => undoAnswer());
   annotations.addEventListener("changed", countAnswers);

@@ -4,7 +4,7 @@
 import { channelsOf } from "./channels.js";
 import { byId, isTyped, make, offer, spread } from "./dom.js";
 import { annotations, isLabelled, labelsOf, setLabels, undo } from "./labels.js";
-import { keyList, keysOfNames, lookOfName, nameFor, startNewName } from "./names.js";
+import { keyList, keysOfNames, lookOfName, nameFor, startNewNames } from "./names.js";
 import { opened, release, sourceOf } from "./player.js";
 import { calledNow, place, segmentsOf, stepName } from "./results.js";
 import { beginStep, indexAt, isMark, moveEnd, moveStart, putMark, reached, withoutRowAt } from "./segments.js";
@@ -328,7 +328,7 @@ export function startLabelling() {
   byId("label-undo").addEventListener("click", () => undoLabel());
   byId("label-redo").addEventListener("click", () => undoLabel(true));
   byId("label-axis").addEventListener("click", ({ target, clientX }) => seek(target.matches(".mark") ? shownRows[Number(target.dataset.index)][0] : timeAt(clientX)));
-  startNewName("label-new", listStep);
+  startNewNames("label-new", listStep, true);
   window.addEventListener("pagehide", leaveStep);
   document.addEventListener("keydown", byKey);
   annotations.addEventListener("changed", () => { if (state.view === "label" && stage) drawLabelling(); });

@@ -112,17 +112,18 @@ export function keyList(give, say, pictured = false) {
   return [...[...keysOfNames()].map(([name, key]) => entry(name, key)), entry("-", "0")];
 }
 
-/** A field for the name of a new step; Enter labels with it. */
-export function startNewName(id, give) {
+/** A field for the name of a new step, or the names of several with commas between them; Enter gives them. */
+export function startNewNames(id, give, several) {
   byId(id).addEventListener("keydown", (event) => {
     event.stopPropagation();
     if (event.key !== "Enter") return;
-    const typed = byId(id).value.trim();
-    const name = [...keysOfNames().keys()].find((own) => calledNow(own) === typed) ?? typed;
+    const typed = (several ? byId(id).value.split(",") : [byId(id).value]).map((name) => name.trim()).filter(Boolean);
     byId(id).value = "";
     byId(id).blur();
-    if (!name) return;
-    addName(name);
-    give(name);
+    for (const called of typed) {
+      const name = [...keysOfNames().keys()].find((own) => calledNow(own) === called) ?? called;
+      addName(name);
+      give(name);
+    }
   });
 }
