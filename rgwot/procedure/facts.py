@@ -16,7 +16,7 @@ from rgwot.procedure.interface import END, FEWEST, START
 from rgwot.procedure.known import told
 
 if TYPE_CHECKING:
-    from rgwot.procedure.interface import Deviation, Edge, Node, Procedure, Recording
+    from rgwot.procedure.interface import Deviation, Edge, Event, Node, Procedure, Recording
 
 #: Headings of the tables of `_StepFacts` and `DeviationFacts`.
 STEP_HEADINGS = (
@@ -392,27 +392,39 @@ def deviation_facts(
 
     ``recordings`` hold all segments of the videos, and those that count. If a key step has a segment in either, orders
     may list it, so it is missing only perhaps. Otherwise, if it is due at the start or the end of a video, it
-    may have been done outside the recording. Without a sureness, what ``annotated`` videos show is sure, and the rest
+    may have been done outside the recording. What no segment shows is found by a second reading of the video alone
+    (methods 9.10), which the row says. Without a sureness, what ``annotated`` videos show is sure, and the rest
     is written with "perhaps".
     """
     length = {recording.video: recording.duration_s for recording in recordings}
-    seen = {(recording.video, event.key_step) for recording in recordings for event in recording.events}
+    seen: dict[tuple[str, int], list[Event]] = {}
+    for recording in recordings:
+        for event in recording.events:
+            seen.setdefault((recording.video, event.key_step), []).append(event)
     rows = []
     for deviation in deviations:
         kind, sureness = _KINDS[deviation.kind], _sureness(deviation, annotated)
         own = f" ({OWN})" if deviation.against == "own" else ""
-        any_time = False
+        any_time, events = False, seen.get((deviation.video, deviation.key_step), [])
         if deviation.kind == "missing":
             # Times in files are rounded.
             ends = deviation.start_s == 0, deviation.end_s > length.get(deviation.video, math.inf) - 0.01
             any_time = all(ends)
-            if (deviation.video, deviation.key_step) in seen:
+            if events:
                 kind, sureness = "very short or left out", "doubtful" if sureness == "doubtful" else "perhaps"
             elif any(ends):
                 kind = "left out or not recorded"
+        elif deviation.video in length and not _is_shown(deviation, events):
+            kind += ", by a second reading alone"
         rows.append(DeviationFacts(deviation, kind + own, sureness, any_time=any_time))
     # The sort keeps the order of videos and times among equals.
     return sorted(rows, key=lambda row: (row.sureness == "doubtful", -row.deviation.surprise))
+
+
+def _is_shown(deviation: Deviation, events: Sequence[Event]) -> bool:
+    """Return whether one of the events of its key step covers at least half of the time of a deviation."""
+    start, end = deviation.start_s, deviation.end_s
+    return any(min(event.end_s, end) - max(event.start_s, start) >= 0.5 * (end - start) for event in events)
 
 
 def _sureness(deviation: Deviation, annotated: Collection[str]) -> str:

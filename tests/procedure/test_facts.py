@@ -156,7 +156,7 @@ def test_deviations_are_cells_the_most_surprising_first_and_doubtful_ones_last()
         Deviation("v%201", "repeated", 2, 5.0, 6.0, 5.0, 0.24),
         Deviation("v%201", "added", 9, 5.0, 6.0, 0.5),
     ]
-    recordings = [Recording("v%201", (Event(3, 72.9, 80.0),), 90.0)]
+    recordings = [Recording("v%201", (Event(2, 5.0, 6.0), Event(9, 5.0, 6.0), Event(3, 72.9, 80.0)), 90.0)]
     assert [row.cells({6: "wipe"}) for row in deviation_facts(found, recordings)] == [
         ("v 1", "wipe", "left out", "due between 0:10 and 0:20", "perhaps", "4.0"),
         ("v 1", "step 3", "too early", "1:12", "sure", "1.5"),
@@ -224,3 +224,11 @@ def test_a_step_that_an_order_lists_is_never_called_left_out() -> None:
 def test_no_video_is_the_most_typical_if_several_deviate_least(scores: tuple[float, ...], expected: str) -> None:
     fits = tuple(VideoFit(f"v{at}", 1.0, score) for at, score in enumerate(scores))
     assert replace(TEA, videos=fits).most_typical == expected
+
+
+def test_a_deviation_that_no_segment_shows_comes_from_a_second_reading() -> None:
+    recording = Recording("a", (Event(1, 0, 10), Event(2, 10, 20)), 20)
+    found = [Deviation("a", "repeated", 2, start, start + 4, 3.0, 0.5) for start in (0.0, 8.0, 7.0)]
+    kinds = [row.told for row in deviation_facts(found, [recording])]
+    # Half of the second one lies in the segment of key step 2.
+    assert kinds == ["perhaps again, by a second reading alone", "perhaps again", kinds[0]]
