@@ -117,7 +117,7 @@ test-long: $(DEVELOPER)
 # `RGWOT_KILLS=5 make faults` is shorter.
 faults: export RGWOT_KILLS ?= 30
 faults: $(DEVELOPER)
-	OMP_NUM_THREADS=1 pytest -s -m long tests/faults tests/window/test_window_kills.py
+	OMP_NUM_THREADS=1 pytest -n $(CORES) $(BY_FILE) -m long tests/faults tests/window/test_window_kills.py
 
 # Clips of seconds in the real layouts; a quarter of an hour on two cores.
 paper-small: $(READY)
