@@ -33,18 +33,18 @@ def keep_pages() -> None:
                 shutil.copy2(page, temporary)
 
 
-class LastPage(NamedTuple):
+class _LastPage(NamedTuple):
     """The text of a page, and the time at which it was made (ns)."""
 
     text: str
     made: int
 
 
-def last_page(dataset: str, task: str) -> LastPage | None:
+def last_page(dataset: str, task: str) -> _LastPage | None:
     """Return the page of a task, or its copy if a run has removed it; None if there has never been one."""
     for file in _files(dataset, task):
         with suppress(FileNotFoundError):
-            return LastPage(file.read_text(encoding="utf-8"), file.stat().st_mtime_ns)
+            return _LastPage(file.read_text(encoding="utf-8"), file.stat().st_mtime_ns)
     return None
 
 
@@ -61,7 +61,7 @@ def _files(dataset: str, task: str) -> tuple[Path, Path]:
     return page, KEPT / dataset / page.name
 
 
-def as_window(page: LastPage, files: Mapping[str, object], now: Mapping[str, object]) -> str:
+def as_window(page: _LastPage, files: Mapping[str, object], now: Mapping[str, object]) -> str:
     """Return a page with the time at which it was made, by which its script knows that it has a server.
 
     ``files`` are those that it may save (`rgwot.window.study_files.contents`). ``now`` replaces the data of the page
