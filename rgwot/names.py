@@ -113,7 +113,7 @@ def _run_names(where: str, run: str, entry: object) -> RunNames:
         or not isinstance(entry["names"], dict)
     ):
         keys = sorted(map(str, entry)) if isinstance(entry, dict) else type(entry).__name__
-        raise RgwotError(f"{where}: found {keys}, expected the keys result and names; download the file from the page")
+        raise RgwotError(f"{where}: found {keys}, expected 'result' and 'names'; press Download names on the page")
     names = {}
     for step, name in entry["names"].items():
         if not isinstance(step, int) or isinstance(step, bool) or step < 1:

@@ -114,10 +114,10 @@ class Given:
         Whether the label of a sample (T,) is a mark, by video id; videos without a mark may be missing. A mark gives
         the key step of one moment: this is not a whole segment, and neighbouring samples may have the same key step.
     silence
-        What time without a segment means in videos with segments, by video id: one of `rgwot.timing.SILENCES`, or
-        ``between`` if no word was given.
+        How time without a segment is read in videos that have segments, by video id: one of `rgwot.timing.SILENCES`, or
+        ``between`` if none of them was given.
     doubts
-        Lines on labels that are probably not intended.
+        Messages (one line each) about labels that are probably mistakes.
     """
 
     labels: Mapping[str, NDArray[np.int64]]

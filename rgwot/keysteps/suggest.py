@@ -168,14 +168,14 @@ def suggest_moments(
     among: Collection[int] | None = None,
     kept: Kept | None = None,
 ) -> list[int]:
-    r"""Return the ``n`` samples from whose labels, together with given ones, the others would learn most.
+    r"""Return the ``n`` samples whose labels, added to the given ones, would say most about all other samples.
 
     Two samples are alike as far as they share clusters, averaged over R segmentations into K and 2 K clusters,
 
     .. math:: s_{ij} = \frac1R \sum_r \sum_k p^{(r)}_{ik} p^{(r)}_{jk}
 
-    Samples j are chosen one by one, each where it adds most to Σ_i max_j s_ij over samples i without a label (facility
-    location), where j are the chosen samples and those that have a label.
+    Samples are chosen greedily to maximise Σ_i max_j s_ij (facility location), where i runs over samples without a
+    label, and j over samples that are already chosen or have a label.
 
     Parameters
     ----------

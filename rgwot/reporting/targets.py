@@ -140,7 +140,7 @@ def targets(study: Study) -> _Targets:
 
 @cache
 def table(study: Study, name: str) -> AnyTable:
-    """Return a table with canonical ids; raise RgwotError for an unknown one, or if it is not valid."""
+    """Return the table ``name``, with canonical ids; raise RgwotError if there is no such table or it is not valid."""
     table_made = targets(study).table(name)
     return _made("table", name, AnyTable, table_made.spelt, study)
 

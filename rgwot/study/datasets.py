@@ -391,7 +391,7 @@ def page_column(task: Task) -> str | None:
 def groups_file(task: Task, column: str) -> str:
     """Return the table with the groups of a task.
 
-    Raises RgwotError if there is none, it lacks the column, or Snakemake would stop because of its time.
+    Raises RgwotError if there is none, if it lacks the column, or if it was modified in the future (Snakemake stops).
     """
     path = video_table(task)
     if path is None:

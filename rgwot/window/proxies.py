@@ -20,7 +20,7 @@ _TELLING_S, _WRITING_S = 60, 3 * 3600
 
 
 class Playable(NamedTuple):
-    """A file that browsers play; None while it is being made, or with a ``fault`` if it cannot be made."""
+    """A video for browsers: ``file`` is None while it is being made; it stays None, with a ``fault``, if that fails."""
 
     file: Path | None
     fault: str = ""

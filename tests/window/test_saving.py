@@ -153,7 +153,7 @@ for number in range(int(sys.argv[2]), 10**6):
 
 
 def test_a_kill_while_saving_loses_nothing_that_was_reported_as_saved() -> None:
-    """A file reported as saved has this edit or a later one, never half of one; and the next server may replace it."""
+    """The file holds the last edit reported as saved, or a later one, as a whole; the next server can save over it."""
     last = -1
     for kill in range(4):
         base, _ = Saving().read(at())

@@ -16,7 +16,7 @@ const NUDGE_MS = 100;
 const editable = (run) => run >= 0 && ["trained", "untrained"].includes(factsOf(run).kind);
 const fixing = () => byId("editing").open && editable(state.run);
 
-/** Make an edit that can be undone, and choose the segment at a time; successive edits of one `kind` count as one. */
+/** Make an edit that can be undone, and choose the segment at time `at`; successive edits of one `kind` are undone together. */
 function edit(video, rows, at, kind = null) {
   const before = setRows(video, rows, kind);
   if (!ANNOTATES) {
@@ -347,7 +347,7 @@ export function startEditing() {
   player.addEventListener("keydown", editByKey, true);
 }
 
-/** Edit the segment that has the focus, or the chosen one from within the player. */
+/** Edit the segment that has the focus or, if the focus is in the player, the chosen segment; Ctrl+Z undoes. */
 function editByKey(event) {
   if (!fixing() || event.altKey || event.metaKey || (event.ctrlKey ? event.key.toLowerCase() !== "z" : !KEYS[event.key])) return;
   const target = event.ctrlKey ? null : editedTarget(event);

@@ -50,7 +50,7 @@ function sortLines(own, seen, filtered) {
   if (filtered) for (const folded of own.querySelectorAll(".rest")) folded.open = true;
 }
 
-/** All deviations as a table, in the order of the study, by the names of the key steps. */
+/** Save all deviations as a CSV file, in the order of the study's videos, with the names of the key steps. */
 function saveDeviations(own, run) {
   const rows = [...own.querySelectorAll(".deviation")].map(({ dataset, parentElement }) => ({ ...dataset, video: Number(parentElement.closest(".line").dataset.video) }))
     .sort((a, b) => a.video - b.video || a.start - b.start);
