@@ -60,7 +60,7 @@ def _folder_of_videos(keysteps: Path) -> Path | None:
 @click.command()
 @click.argument("keysteps", type=Folder, required=False)
 @click.option("-n", "number", type=click.IntRange(1), help="How many videos. Default: 3.")
-@click.option("--moments", type=click.IntRange(1), help="How many moments of all videos, instead of videos.")
+@click.option("--moments", type=click.IntRange(1), help="Or how many moments of all videos, instead of videos.")
 @click.option("--output", type=Folder, help="New table (CSV) of the moments, to write their labels into.")
 def suggest(keysteps: Path | None, number: int | None, moments: int | None, output: Path | None) -> None:
     """Suggest which videos or moments to annotate next, and how to open the videos.

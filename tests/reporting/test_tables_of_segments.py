@@ -17,7 +17,7 @@ def test_segments_stand_beside_no_other_protocol(tmp_path: Path) -> None:
     table = Table(
         id="segments",
         datasets=[Place("d", "D")],
-        metrics=["mof", "edit"],
+        metrics=["edit"],
         blocks=[("segmentation", "without")],
         rows=[Row("raw", "Raw", "raw", "kmeans")],
     )

@@ -332,7 +332,7 @@ def test_names_stay_when_labels_are_learned_again(window: Window, task: Task) ->
     truth = (
         '[...document.querySelectorAll(\'.card[data-video="0"] .bar[data-run="-1"] .seg\')].map((e) => e.textContent)'
     )
-    assert window.get(truth)[0] == "fill"
+    window.wait_for(f"{truth}[0] === 'fill'")
     # The step has its new name, and its key still labels this step.
     window.click_on("#tab-label")
     assert window.get("document.querySelector('#label-keys .named').textContent") == "fill"
