@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
@@ -18,6 +19,9 @@ from rgwot.names import read_names
 from rgwot.paths import Run
 from rgwot.runtime.provenance import record_path
 from rgwot.window.beginning import Proposal
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Route
 
 pytestmark = pytest.mark.skipif(WHERE is None, reason=WITHOUT)
 
@@ -332,7 +336,7 @@ def test_names_stay_when_labels_are_learned_again(window: Window, task: Task) ->
     truth = (
         '[...document.querySelectorAll(\'.card[data-video="0"] .bar[data-run="-1"] .seg\')].map((e) => e.textContent)'
     )
-    window.wait_for(f"{truth}[0] === 'fill'")
+    window.wait_for(f"{truth}[0] === 'fill'", 20)
     # The step has its new name, and its key still labels this step.
     window.click_on("#tab-label")
     assert window.get("document.querySelector('#label-keys .named').textContent") == "fill"
@@ -398,6 +402,32 @@ def test_a_key_keeps_its_step_when_it_gets_a_name_is_learned_and_on_a_new_page(w
     # The page is older than the labels and the name, which are kept all the same.
     assert window.get("labelsOf(0).map(([, , name]) => name)") == ["rinse", "soap"]
     assert window.get("nameOf(DATA.runs.findIndex(({given}) => !given.length), 2)") == "soap"
+    assert window.errors == []
+
+
+def test_a_name_that_was_typed_while_an_answer_was_on_its_way_stays(window: Window) -> None:
+    to_label(window)
+    for key in ("1", "ArrowRight", "ArrowRight", "2"):
+        window.press(key)
+    saved(window)
+    window.wait_for("factsOf(state.run).labels[2] === 'key step 2'", 60)
+    window.click_on("#tab-steps")
+    window.click_on("#rows .keystep:nth-of-type(1) input")
+    window.write("fill")
+    saved(window)
+
+    def without_names(route: Route) -> None:
+        answer = route.fetch()
+        content = answer.json()
+        content["facts"]["names"] = {}
+        route.fulfill(response=answer, json=content)
+
+    window._page.route("**/api/answer/**", without_names)
+    to_label(window)
+    for key in ("ArrowRight", "ArrowRight", "3"):
+        window.press(key)
+    window.wait_for("Object.keys(factsOf(state.run).labels).length === 3", 60)
+    assert window.get("nameOf(state.run, 1)") == "fill"
     assert window.errors == []
 
 

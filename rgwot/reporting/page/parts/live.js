@@ -3,7 +3,7 @@
 
 import { block, byId, setBlock } from "./dom.js";
 import { colourOfName } from "./looks.js";
-import { stepName } from "./results.js";
+import { namesOf, stepName } from "./results.js";
 import { runInWords } from "./running.js";
 import { mostShared, overlaps, segmentsOfBars } from "./segments.js";
 import { ask, below, MADE, watchServer } from "./server.js";
@@ -41,6 +41,8 @@ export function putAnswer({ facts, body, picture, truth, steps, status }) {
   const known = DATA.runs.findIndex(({ id }) => id === facts.id);
   const run = known < 0 ? DATA.runs.length : known;
   const same = known >= 0 && DATA.runs[run].result === facts.result;
+  // Names that were typed while the answer was on its way stay with what they name.
+  const typed = Object.entries(state.names.get(run) || {}).map(([step, name]) => [DATA.runs[run].labels[step], name]);
   DATA.runs[run] = facts;
   state.forgotten.delete(run);
   setBlock(`run-${run}`, body);
@@ -50,6 +52,8 @@ export function putAnswer({ facts, body, picture, truth, steps, status }) {
   Object.assign(DATA, { truth, steps });
   DATA.videos.forEach((video, at) => [video.status, video.reason] = status[at]);
   state.names.delete(run);
+  const kept = typed.flatMap(([label, name]) => Object.keys(facts.labels).filter((step) => label && facts.labels[step] === label).map((step) => [step, name]));
+  if (kept.length) state.names.set(run, { ...namesOf(run), ...Object.fromEntries(kept) });
   if (!state.annotated) colourAnswer(facts, run, body);
   document.querySelector(`.procedure[data-run="${run}"]`)?.remove();
   // The template of the page made this markup and escaped every text in it; a script in it would not run either.
