@@ -713,8 +713,8 @@ def edits_sentence(facts: SecondReadingFacts) -> str:
     ...         decoding_cpu_s=2.04,
     ...     )
     ... )
-    'Of 40 found key steps cut out of copies of these videos, 31 would be told; of 10 moved, 0. Real deviations are \
-told more rarely. Moved key steps are always doubtful here.'
+    'Of 40 found key steps cut out of copies of these videos, 31 would be told; of 10 moved, 0. How many real \
+deviations are told is not known. Moved key steps are always doubtful here.'
     """
     made = [kind for kind in KINDS if facts.of(kind).made]
     silent = untold(facts)
@@ -731,4 +731,4 @@ told more rarely. Moved key steps are always doubtful here.'
     parts += [f"of {facts.of(kind).made} {_EDITS[kind][0]}, {facts.of(kind).told}" for kind in others]
     doubtful = " and ".join(_EDITS[kind][1] for kind in silent)
     end = f" {doubtful.capitalize()} key steps are always doubtful here." if silent else ""
-    return f"{'; '.join(parts)}. Real deviations are told more rarely.{end}{cost}"
+    return f"{'; '.join(parts)}. How many real deviations are told is not known.{end}{cost}"

@@ -32,8 +32,6 @@ _KINDS = {
 MOST_NAMED = 5
 #: Marks deviations from the procedure that a user expects.
 OWN = "against your procedure"
-#: A video is set aside if the learner gives it less weight.
-ASIDE = 0.5
 #: At most this many needs are listed in the sentence on what to doubt.
 MOST_DOUBTED = 3
 #: A deviation is sure if its sureness is at least `SURE`, doubtful below `PERHAPS`, and written with "perhaps" between.
@@ -313,13 +311,13 @@ def doubt_sentence(
 
 
 def _another_order(procedure: Procedure, deviations: Sequence[Deviation]) -> list[str]:
-    """Return the videos that the learner set aside and that are told to do a key step too early or too late."""
+    """Return the videos with a key step that is shown as too early or too late."""
     moved = {
         one.video
         for one in deviations
         if one.kind in ("too_early", "too_late") and (one.sureness is None or one.sureness >= PERHAPS)
     }
-    return [fit.video for fit in procedure.videos if fit.weight < ASIDE and fit.video in moved]
+    return [fit.video for fit in procedure.videos if fit.video in moved]
 
 
 def complete_sentence(procedure: Procedure, deviations: Sequence[Deviation]) -> str:

@@ -658,7 +658,7 @@ def _lines(
 ) -> list[_Line]:
     """Return the videos with their deviations; ``nothing`` is the text for videos without deviation and annotation."""
     lines: list[_Line] = []
-    found = {one.video: _as_found(one, procedure.order) for one in recordings}
+    found = {one.video: _found_again(one) for one in recordings}
     for place, video in enumerate(videos):
         if video.status == "skipped":
             continue
@@ -689,15 +689,11 @@ def _lines(
     return lines
 
 
-def _as_found(recording: Recording, order: Sequence[int]) -> str:
-    """Return which key steps a video repeats or lacks although none of that is a deviation; often empty."""
+def _found_again(recording: Recording) -> str:
+    """Return which key steps a video repeats although that is not a deviation; often empty."""
     counts = Counter(event.key_step for event in recording.events)
     again = [f"{_STEP}{step}{_STEP} ({n} times)" for step, n in sorted(counts.items()) if n > 1]
-    lacking = [f"{_STEP}{step}{_STEP}" for step in order if recording.events and step not in counts]
-    if len(lacking) > MOST_NAMED:
-        lacking = [f"{len(lacking)} key steps"]
-    parts = ("found again", again), ("not found here", lacking)
-    return "; ".join(f"{words}: {join_words(steps)}" for words, steps in parts if steps)
+    return f"found again: {join_words(again)}" if again else ""
 
 
 def _most_different(lines: Sequence[_Line]) -> str:
