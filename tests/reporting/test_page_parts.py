@@ -95,7 +95,7 @@ def test_a_key_step_goes_to_the_annotated_step_it_shares_most_frames_with() -> N
     ("text", "words"),
     [
         ("[1, 2]", ["list", "rgwot/graphcut/seed0"]),
-        ("rgwot/graphcut/seed0: {names: {1: a}}", ["['names']", "result and names"]),
+        ("rgwot/graphcut/seed0: {names: {1: a}}", ["['names']", "'result' and 'names'"]),
         ("rgwot/graphcut/seed0: {result: x, names: {0: a}}", ["key step 0", "1 or above"]),
         ("rgwot/graphcut/seed0: {result: x, names: {1: true}}", ["True", "put it in quotes"]),
         ('rgwot/graphcut/seed0: {result: x, names: {1: "a\\nb"}}', ["in one line"]),
