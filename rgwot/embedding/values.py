@@ -161,7 +161,7 @@ def _in_common(one: Values, other: Values) -> bool:
 
 
 def _empty(x: NDArray[np.float64]) -> str:
-    """Return a line on scattered samples (T, C) of zeros alone, if no other sample has a 0, or an empty text."""
+    """Return a warning if some samples of x (T, C) are all zeros and no other sample has a 0, or an empty text."""
     empty = (x == 0).all(axis=1)
     scattered = np.count_nonzero(np.diff(empty)) >= 2 * FEWEST_CODES and empty.mean() < 0.5
     if not scattered or x.shape[1] < 2 or not x[~empty].all():

@@ -364,9 +364,7 @@ class _Task:
 
     def annotated(self, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which videos have a labelled sample, (V,)."""
-        return np.array(
-            [bool((labels_here != UNKNOWN).any()) for labels_here in np.split(labels, np.cumsum(self.lengths)[:-1])]
-        )
+        return np.array([bool((part != UNKNOWN).any()) for part in _split(self, labels)])
 
     def likeness(self, labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], Array]:
         """Return the classes (C',) that have labelled samples, and the cosine of every sample with their means."""
@@ -632,7 +630,7 @@ def _segments_of_marks(
     marks = np.bincount(video[marked], minlength=len(task.lengths))
     whole, reached, extend = task.annotated(labels) & (marks == 0), labels, bordered
     if whole.any():
-        steps = [runs(part).labels for part, alone in zip(_split(task, labels), whole, strict=True) if alone]
+        steps = [runs(part).labels for part, is_whole in zip(_split(task, labels), whole, strict=True) if is_whole]
         usual = np.median([((part >= 0) & (part < task.C - 1)).sum() for part in steps])
         few, extend = (marks > 0) & (marks < usual), surrounded
     elif few.any():
@@ -649,6 +647,7 @@ def _segments_of_marks(
 
 
 def _split(task: _Task, labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the labels (T,) of a task by video."""
     return np.split(labels, np.cumsum(task.lengths)[:-1])
 
 

@@ -121,7 +121,7 @@ class Answers:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._wanted)
-                # If labels are saved during the computation, they request another answer.
+                # Saving labels during the computation requests another answer.
                 self._at_work = key = next(iter(self._wanted))
                 to_learn = self._wanted.pop(key)
             running, unread = self._running(), False
