@@ -143,12 +143,15 @@ class Session:
             # A run rewrites files; files that are missing are reported only after the run has ended.
             listed, problem = [], "" if self.runs.at_work() else one_line(error)
         run = self.runs.state()
-        left = self._remaining(run, footage(self.study()) if run["progress"] else {})
+        is_reading = run["at_work"] and (run["progress"] or run["stage"] == 1)
+        videos = footage(self.study()) if is_reading else {}
+        left = self._remaining(run, videos)
+        read = [sum(one.is_read for one in videos.values()), len(videos)]
         return {
             "folder": str(Path.cwd()),
             "tasks": listed,
             "problem": problem,
-            "run": {**run, "stages": list(STAGES), "left_s": left},
+            "run": {**run, "stages": list(STAGES), "left_s": left, "read": read},
             "answers": self.answers.state(),
         }
 
