@@ -89,7 +89,7 @@ VISION = {
 
 
 def oklab(colour: str, vision: list[list[float]]) -> np.ndarray:
-    """Return lightness (0 to 1) and two axes of hue of ``#RRGGBB`` (Ottosson 2020), as a reader with a vision sees it."""
+    """Return lightness (0 to 1) and two axes of hue of ``#RRGGBB`` (Ottosson 2020), as a reader sees it."""
     sent = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
     linear = np.where(sent <= 0.04045, sent / 12.92, ((sent + 0.055) / 1.055) ** 2.4)
     cones = [[0.4122, 0.5363, 0.0514], [0.2119, 0.6807, 0.1074], [0.0883, 0.2817, 0.6300]]

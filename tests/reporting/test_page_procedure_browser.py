@@ -81,6 +81,10 @@ def test_a_key_step_has_the_colour_and_the_name_that_it_has_below(window: Window
     assert (found := dict(window.get(called))).pop(str(step)) == name
     assert found
     assert all(text == f"step {other}" for other, text in found.items())
+    # A sentence that begins with a key step without a name begins with a capital letter.
+    other = f"document.querySelector('{OWN} .called[data-step=\"{next(iter(found))}\"]')"
+    window.run(f"{other}.before('Here it ends. '); drawProcedure()")
+    assert window.get(f"{other}.textContent") == f"Step {next(iter(found))}"
     window.run("localStorage.clear()")
 
 
@@ -130,11 +134,14 @@ def test_a_card_plays_its_key_step_from_start_to_end(window: Window) -> None:
     step = int(window.get(f"Number(document.querySelector('{OWN} .node').dataset.step)"))
     window.run(f"rename(0, {step}, 'pour')")
     video, seconds = window.get(
-        f"((e) => [e.dataset.video, e.dataset.seconds].map(Number))(document.querySelector('{OWN} .node [data-seconds]'))"
+        "(({ dataset }) => [Number(dataset.video), Number(dataset.seconds)])"
+        f"(document.querySelector('{OWN} .node [data-seconds]'))"
     )
-    start, end = window.get(
-        f"occurrencesOf({video}, 0).find(([first, last, own]) => own === {step} && first <= {seconds} && {seconds} < last)"
-    )[:2]
+    start, end = next(
+        (first, last)
+        for first, last, own in window.get(f"occurrencesOf({video}, 0)")
+        if own == step and first <= seconds < last
+    )
     window.click_on(f"{OWN} .node .face")
     title = window.get("byId('player-title').textContent")
     assert title.startswith(window.get(f"DATA.videos[{video}].name"))

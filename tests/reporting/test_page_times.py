@@ -49,6 +49,14 @@ def test_times_are_those_of_the_segments_and_a_file_has_them_all(window: Window,
     )
     steps = table[table["key_step"] > 0].groupby("key_step")["occurrences"].sum()
     assert sorted(map(int, shown[1:])) == sorted(steps.tolist())
+    # Time of no key step has a column only if there is some, and what is not there is empty, not 0.0.
+    rests = (
+        f"[...document.querySelectorAll('{OWN} .budget table')[1].rows]"
+        ".map((row) => [...row.cells].map((cell) => cell.textContent)).map((cells) => cells[cells.length - 2])"
+    )
+    assert "Rest" not in window.get(rests)
+    window.run(f"DATA.videos[1].duration += 1.2; drawBudget(document.querySelector('{OWN} .budget'))")
+    assert window.get(rests) == ["Rest", "", "1.2", "", ""]
     assert window.errors == []
 
 

@@ -564,7 +564,7 @@ def test_on_a_phone_video_bar_and_keys_are_on_one_screen(window: Window) -> None
         assert above["bottom"] <= below["top"] + 1
     assert boxes[-1]["bottom"] <= 844
     buttons = "[...document.querySelectorAll('#label-keys .named')]"
-    seen = [box for box in window.get(f"{buttons}.map((e) => e.getBoundingClientRect().toJSON())")]
+    seen = window.get(f"{buttons}.map((e) => e.getBoundingClientRect().toJSON())")
     assert min(min(box["width"], box["height"]) for box in seen) >= 40
     assert sum(box["bottom"] <= boxes[-1]["bottom"] for box in seen) >= 15
     # A tap labels at the playhead, and moves nothing.
