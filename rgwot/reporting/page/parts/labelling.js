@@ -159,6 +159,8 @@ function drawLabelling() {
     const [suggested] = suggestedVideos();
     const first = suggested ?? (videos.find(([, at]) => !labelsOf(at).length) || videos[0])?.[1];
     if (first !== undefined) labelVideo(first);
+    // Where the style sheet puts video, bar and names on one screen, the head of the page would push them off it.
+    if (getComputedStyle(byId("label")).display === "flex") byId("label").scrollIntoView();
     return;
   }
   byId("label-video").value = String(stage.video);
