@@ -1,4 +1,4 @@
-"""Other videos, embedded and labelled by what a result learned, each on its own."""
+"""Embedding and labelling other videos, each separately, by what a result learned."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def labelled_others(
 ) -> dict[str, _OtherVideo]:
     """Embed and label videos by what was learned; the parameters are those of `rgwot.Discovery.predict`.
 
-    Raises RgwotError for features of another kind; warns of a video that looks like none of those
-    learned from, or is far longer or shorter.
+    Raises RgwotError for features of another kind; warns of a video that does not look like those learned from, or is
+    far longer or shorter.
     """
     handed, stores = _read(learned, videos, times, missing)
     # Running an encoder sets PyTorch's number of threads, which is restored for the caller.

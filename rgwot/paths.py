@@ -40,7 +40,7 @@ TABLE = f"{RESULTS}/tables/{{table}}.csv"
 ROW = f"{RESULTS}/tables/{{table}}/{{row}}.csv"
 FIGURE = f"{RESULTS}/figures/{{figure}}.pdf"
 SEGMENT_BARS = f"{RESULTS}/figures/segments/{_TASK}/seed{{seed}}.pdf"
-#: The embeddings of a task in the plane, and the transport between two of its videos; a PDF is beside each.
+#: A plot of a task's embeddings, and of the transport between two of its videos; a PDF of the same name is beside it.
 EMBEDDING_FIGURE = f"{RESULTS}/figures/embedding/{_TRAINED}.png"
 PLAN_FIGURE = f"{RESULTS}/figures/plan/{_TRAINED}.png"
 #: The comparison of groups in a column of the table of videos; a figure of the same name is beside it.
