@@ -198,7 +198,7 @@ def vava_loss(x: Tensor, y: Tensor, plan: Tensor, score: Tensor, settings: Kanto
 
     with C of :func:`intra_video_loss`, the plan T of N' = N + 1 and M' = M + 1 frames, :math:`D_{ij} = |x_i - y_j|^2`
     with zeta for the virtual frame, and :func:`inter_video_loss` on distances averaged over the dimensions. The plan
-    is a constant, so the gradient with respect to D is T, as is that of the transport problem's minimum. Both
+    is a constant, so the gradient with respect to D is T, as for the minimum of the transport problem. Both
     divisions of the transport cost are the public code's; for N = M = 32 they leave it a weight of 9e-7.
 
     Parameters
@@ -280,7 +280,7 @@ def inter_video_loss(distance: Tensor, score: Tensor) -> Tensor:
     Returns
     -------
     Tensor, shape (B,)
-        log 2 for equal distances, towards 0 as they part.
+        log 2 if best and worst matches are equally far; towards 0 if the worst are much farther.
     """
     best = _matched(distance, score.argmax(2), score.argmax(1))
     worst = _matched(distance, score.argmin(2), score.argmin(1))

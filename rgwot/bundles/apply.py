@@ -398,6 +398,6 @@ def draw_page(path: Path, output: Path) -> None:
     tree = Tree(output / "results", facts.dataset, facts.task)
     study = (
         f"Key steps and procedure are those of {facts.dataset}/{readable(facts.task)} ({path.name}), learned from "
-        f"{len(facts.videos)} videos; counts and times in the procedure are of these."
+        f"{len(facts.videos)} videos; its counts and times are those of these videos."
     )
     write_page(tree, root, [facts.run], output / "page.html", tree.at(paths.NAMES, facts.run), study=study)

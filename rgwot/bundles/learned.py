@@ -34,7 +34,7 @@ from rgwot.timing import predicted_labels
 #: Attributes of a feature store that are needed to make such features, besides the attributes that all stores of a task
 #: share.
 HOW = ("seed", "fused", "decoder", "fps_exact", "start_s", "source_key", "source_axes", "source_times", "columns")
-#: Added to the SHA-256 of a video in `LearnedResult.answers`, for what its segments show.
+#: Added to the SHA-256 of a video in `LearnedResult.answers`, for the key steps that its segments show.
 SHOWS_OF = ".shows"
 #: Settings with which new features are imported as those of the study were; in a bundle, ``source_every`` and so on.
 FORM = ("fps", "every", "window", "keypoints")
@@ -59,8 +59,8 @@ class LearnedResult:
     decoder
         What the decoder learned.
     answers
-        Key steps (T,) of the videos that were learned from, by the SHA-256 of their source; with `SHOWS_OF` added, what
-        their segments (S,) show, 0 where one does not count.
+        Key steps (T,) of the videos that were learned from, by the SHA-256 of their source; with `SHOWS_OF` added, the
+        key steps that their segments (S,) show, 0 for a segment that does not count.
     likeness
         What these videos look like (`rgwot.bundles.likeness`).
     """
@@ -123,18 +123,18 @@ class LearnedResult:
         return None if answer is None or answer.shape != (len(store),) else answer.astype(np.int64)
 
     def as_in_study(self, segments: pd.DataFrame, digest: str) -> pd.DataFrame:
-        """Return the segments of a video that was learned from, with what counts as an occurrence there."""
+        """Return the segments of a video that was learned from, with ``shows`` and ``counts`` as in the study."""
         shows = self.answers.get(f"{digest}{SHOWS_OF}")
         if shows is None or len(shows) != len(segments):
             return segments
         return segments.assign(shows=np.where(shows > 0, shows, segments["key_step"]), counts=shows > 0)
 
     def unusual_length(self, store: FeatureStore) -> str:
-        """Return a line if a video is far longer or shorter than those learned from, otherwise an empty text."""
+        """Return a line if a video is far longer or shorter than the videos learned from, otherwise an empty text."""
         return length_told(self.likeness, store)
 
     def unlike(self, store: FeatureStore) -> str:
-        """Return a line if a video, or a part of it, looks like none that was learned from, otherwise an empty text."""
+        """Return a line if a video, or a part of it, looks like no video learned from, otherwise an empty text."""
         return unlike_told(self.likeness, store)
 
     def check_kind(self, store: FeatureStore) -> None:

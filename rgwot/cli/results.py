@@ -94,7 +94,7 @@ def suggest(keysteps: Path | None, number: int | None, moments: int | None, outp
 @click.option("--tier", help="Tier of an ELAN file. Default: the tier `key steps`, or the only one.")
 @click.option("--fps", help="Frames per second for formats that count frames, such as 25 or 30000/1001.")
 def compare(both: tuple[Path, ...], names: Path | None, overlap: float, tier: str | None, fps: str | None) -> None:
-    """Compare two results of a task: how far they agree, and which key steps were split or merged.
+    """Compare two results of a task: how much they agree, and which key steps are split or merged.
 
     FIRST and SECOND are folders such as results/keysteps/rgwot/graphcut/demo/assembly/seed0, or annotations of a
     coder in ELAN, BORIS and others: a file, or a folder with a file per video. By default, FIRST is the result that

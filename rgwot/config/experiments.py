@@ -1,8 +1,9 @@
 """Experiment ids: ``base[@key=value[,key=value...]]`` for methods and for decoders, and the models they stand for.
 
-An experiment has one canonical id, so it has one path and is computed once: a key of the model itself has no block,
-symbols replace dotted keys, keys are in alphabetical order, numbers are printed as Python prints them, a key that
-changes nothing on any dataset is dropped, and the settings of a named method have its name.
+An experiment has one canonical id, so it has one path and is computed once. In this id, a key of the model itself has
+no block, symbols replace dotted keys, keys are in alphabetical order, numbers are printed as Python prints them, and
+keys that change nothing on any dataset are left out. Settings that equal those of a named method are written as its
+name.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ _OPEL: Mapping[str, object] = {
 _LISTED = (
     Family(
         "rgwot",
-        "the paper but for the table of methods 7: C-IDM as in its code with beta = 1/32, the virtual frame as a cost",
+        "the paper, except as listed in methods 7: C-IDM as in its code with beta = 1/32, the virtual frame as a cost",
     ),
     Family(
         "rgwot-parity",
