@@ -462,7 +462,7 @@ def _mat_errors(path: Path) -> Iterator[None]:
 
 
 def column_names(names: Iterable[Any]) -> str:
-    """Return the names of columns, one per line, or an empty text for 0, 1, 2, ..., which shows no order."""
+    """Return the names of columns, one per line, or an empty text for 0, 1, 2, ..., which say nothing about order."""
     listed = [str(name).strip() for name in names]
     return "" if listed == [str(number) for number in range(len(listed))] else "\n".join(listed)
 

@@ -17,7 +17,7 @@ from rgwot.runtime.errors import RgwotError, nearest
 
 _FEATURES = frozenset(OPENERS) - {".csv"}
 _SHOWN = 3
-#: For each layout of published videos, published features that need no videos: their name, and that of their table.
+#: For each layout of published videos: published features that need no videos, and also the name of their table.
 _WITHOUT_VIDEOS = {"egoprocel": "egoprocel_fact", "crosstask": "crosstask_features"}
 
 

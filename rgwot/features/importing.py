@@ -185,7 +185,7 @@ def fitted(
 def count_kept(source: Path, measured: FileFacts, settings: ImportSettings, footage: VideoInfo) -> tuple[int, str]:
     """Return the number of features to keep, and why the video is partial (empty if it is complete).
 
-    Raises RgwotError if they do not fit the video and must not be trimmed.
+    Raises RgwotError if the features do not fit the video and must not be trimmed.
     """
     n_features, fps = measured.count, measured.fps
     if measured.times is not None:
@@ -245,7 +245,7 @@ def stored_type(read: Callable[[int, int, str], NDArray[np.floating]], count: in
 
 
 def _numbers_of(scales: float, dtype: str) -> dict[str, object]:
-    """Return a store's attributes on its numbers: how far the scales of channels differ, and any type but float16."""
+    """Return a store's attributes on its numbers: how far the scales of channels differ, and the type (not float16)."""
     return {"scales": scales, **({} if dtype == "float16" else {"stored": dtype})}
 
 
@@ -317,7 +317,7 @@ def store_of_array(
         (T, C) or (T, C, h, w), of any floating-point type; kept as float16, or float32 where float16 would spoil
         vectors.
     settings
-        Their form: the key ``axes`` is ``TC`` or ``TCHW``; the key ``times`` is set exactly if ``times`` is given.
+        Form of the features: ``axes`` is ``TC`` or ``TCHW``, and ``times`` is set if, and only if, ``times`` is given.
     times
         (T,) in seconds.
     columns
