@@ -72,7 +72,7 @@ def found_segments(true: Segments, predicted: Segments, overlap: float) -> npt.N
     """Return which true segments are found: those that overlap best with a predicted segment of the same label.
 
     In order of time, a predicted segment finds the true segment of its label with which it has the largest
-    intersection over union, if that is at least ``overlap`` and nothing found it before.
+    intersection over union, if this is at least ``overlap`` and no predicted segment found that one before.
 
     Returns
     -------
