@@ -48,7 +48,7 @@ class Answer(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two results side by side: the videos of both, the videos of only one, and how far the results agree.
+    """Two results side by side: the videos of both, the videos of only one, and how much the results agree.
 
     ``names`` are the names of the second result's key steps if a person coded it. ``taught`` are common videos that are
     left out, because one of the results learned from them.
@@ -229,7 +229,7 @@ def compare_results(
     tier: str | None = None,
     fps: str | None = None,
 ) -> list[str]:
-    """Return lines for a terminal on how far two results, two people, or a result and a person agree.
+    """Return lines for a terminal on how much two results, two people, or a result and a person agree.
 
     ``first`` and ``second`` are folders of key steps, or annotations (`rgwot.datasets.annotation_files`) in a file or
     a folder of files, in which time outside all segments is background. Key steps are matched one to one, except that

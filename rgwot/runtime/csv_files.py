@@ -1,4 +1,4 @@
-"""Tables as CSV: texts that a spreadsheet would run are guarded, and what is read is checked."""
+"""Tables as CSV: texts that a spreadsheet would run are guarded when written, and tables are checked when read."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ EXTRAS = {
 
 @contextmanager
 def errors_of(thing: object) -> Iterator[None]:
-    """Let the errors of the code inside begin with the thing that they are about.
+    """Put the thing that they are about at the beginning of the errors of the code inside.
 
     >>> with errors_of("mine/tea"):
     ...     raise RgwotError("no video")

@@ -33,7 +33,7 @@ _BY_THE_WAY = re.compile(
 _ABANDONED_S = 24 * 3600
 
 Stranger = Callable[[Path], Path | None]
-"""A function that returns a file in a folder that the writer did not write, or that was changed since, or None."""
+"""A function that returns a file in a folder that the writer did not write or that has changed since, or None."""
 
 
 def contents(folder: Path) -> list[Path]:
@@ -67,8 +67,8 @@ def check_replaceable(target: Path, stranger: Stranger) -> None:
         return
     if lost is not None:
         raise RgwotError(
-            f"{target}: found {lost.relative_to(target)}, which rgwot did not write, or was changed since, and would "
-            "delete; expected an empty folder; name a new folder"
+            f"{target}: found {lost.relative_to(target)}, which rgwot did not write, or which changed since, and which "
+            "would be deleted; expected an empty folder; name a new folder"
         )
 
 

@@ -190,12 +190,12 @@ def decode_task(
 ) -> KeySteps:
     """Find the key steps of a task by a decoder (`rgwot.keysteps.decode.find_key_steps`).
 
-    The decoder ``labelled`` learns from ``given`` labels (`taught_by`). ``kept`` is a cache of what does not depend on
-    labels, so that decoding the same embeddings with other labels takes less time. The diagnostics also have
-    ``decoding_cpu_s``, the CPU time in seconds, ``uncovered`` if a key step seems to have no label (`uncovered`), a
-    warning of a key step that is seldom found (`seldom_found`), and with three and more teaching videos ``left_out``
-    (`leave_one_out`). The CPU times of the latter and of `read_again` are separate. Without ``check``, `uncovered`,
-    `seldom_found`, `leave_one_out` and `read_again` are omitted.
+    The decoder ``labelled`` learns from ``given`` labels (`taught_by`). ``kept`` caches the parts of decoding that do
+    not depend on labels, so that decoding the same embeddings with other labels takes less time. The diagnostics also
+    have ``decoding_cpu_s``, the CPU time in seconds, ``uncovered`` if a key step seems to have no label (`uncovered`),
+    a warning about each key step that is seldom found (`seldom_found`), and with three and more teaching videos
+    ``left_out`` (`leave_one_out`). The CPU times of `leave_one_out` and `read_again` are separate. Without ``check``,
+    `uncovered`, `seldom_found`, `leave_one_out` and `read_again` are omitted.
 
     Raises RgwotError if the decoder cannot learn from the labels, or needs labels and has none, and as
     `find_key_steps` does.

@@ -1,4 +1,4 @@
-"""What rules ask: functions of the library, called with the study, the task and the wildcards of a job."""
+"""Calls of library functions for rules, with the study, the task and the wildcards of a job as arguments."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def plain_path(path: str) -> str:
 
 
 def dated_path(path: str) -> str:
-    """Return a path; raise RgwotError if Snakemake would stop because of the time of the file."""
+    """Return a path; raise RgwotError if the file was modified in the future, at which Snakemake would stop."""
     if fault := dated_ahead(Path(path)):
         raise RgwotError(f"{path}: {fault}")
     return path

@@ -484,7 +484,7 @@ def _of_copies(root: Path, videos: Sequence[VideoReport]) -> Iterator[Finding]:
         for video in alike if len(alike) > 1 else ():
             name = str(video.entry.path)
             if (earlier := first.setdefault(sha256(root / name), name)) != name:
-                line = f"has the same content as {earlier}, so that it counts twice; remove one of them"
+                line = f"has the same content as {earlier}, so it counts twice; remove one of them"
                 yield Finding("warning", "copy", line, video.task, name)
 
 

@@ -184,7 +184,7 @@ def check_features_of_others(task: Task, part: str) -> None:
     folder = index.parent
     cure = f"rm {folder}/index*, and run again, which keeps features that fit"
     if folder.resolve() != folder.absolute():
-        cure = f"replace the link to {folder.resolve()} by a copy without index*, of which features that fit are kept"
+        cure = f"replace the link to {folder.resolve()} by a copy without index*; features in it that fit are kept"
     raise RgwotError(f"{index}: was not made by this study: {why}; {cure}")
 
 

@@ -117,7 +117,7 @@ def names_file(task: Task) -> str:
 def told_by_people(task: Task) -> list[str]:
     """Return the files that people write for the page of a task, if they exist: names, and the expected procedure.
 
-    Raises RgwotError if Snakemake would stop because of the time of one.
+    Raises RgwotError if one of them was modified in the future, at which Snakemake would stop.
     """
     return [*names_there(task), *expected_there(task)]
 

@@ -55,8 +55,8 @@ class FrameReader:
     reader
         ``decord``, ``pyav`` or ``auto``: decord if it reads the format correctly, and PyAV from the first frame that
         decord did not return because it failed, hung or ended early. Without decord, ``auto`` uses PyAV, which gives
-        nearly the same pixels (0.14 % of the bytes differ, by at most two levels), and then decord2, which does not,
-        because it resizes with another filter. Stored frames are read by ``h5``.
+        nearly the same pixels (0.14 % of the bytes differ, by at most two levels), and then decord2, whose pixels
+        differ more because it resizes with another filter. Stored frames are read by ``h5``.
     timeout_s
         A reader is killed after this many seconds without a new batch.
     batch

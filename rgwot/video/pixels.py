@@ -247,9 +247,9 @@ def told_of_tracks(container: InputContainer, stream: VideoStream, width: int, h
 def decord_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -> Iterator[Pixels]:
     """Yield the frame on screen at each time, ``(size, size, 3)`` RGB, upright, read by decord.
 
-    decord finds a frame by counting decoded frames from a key frame on, and conceals damage, so that it returns wrong
-    frames if some are lost. ValueError is raised for files in which this can happen, and after the first batch with a
-    message of FFmpeg.
+    decord finds a frame by counting decoded frames from a key frame on, and conceals damage. If frames are lost, it
+    therefore returns wrong ones. ValueError is raised for files in which this can happen, and instead of the first
+    batch for which FFmpeg writes a message.
     """
     import decord
 

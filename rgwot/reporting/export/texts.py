@@ -37,9 +37,9 @@ def clock(ms: int) -> str:
 def export_csv(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``segments.csv`` with the columns ``video``, ``start_s``, ``end_s``, ``key_step`` and ``name``.
 
-    A mark has no end. If annotations say what time without a segment means, there is a column ``silence``. The segments
-    of a result have the columns ``counts``, and ``shows`` with the name of the key step that a segment really shows, if
-    this is another key step.
+    A mark has no end. If annotations say how time without a segment is read, there is a column ``silence``. The
+    segments of a result have the columns ``counts``, and ``shows`` with the name of the key step that a segment really
+    shows, if this is another key step.
     """
     told = any(video.silence for video in videos)
     found = any(segment.counts is not None for video in videos for segment in video.segments)
