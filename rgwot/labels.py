@@ -248,7 +248,7 @@ def _of_file(path: Path, name: str) -> pd.DataFrame:
 
 
 class _Numbers:
-    """The names of key steps by number; a new name without a number gets the one after the ``largest`` so far."""
+    """The names of key steps by number; a new name without a number gets the number after the ``largest`` so far."""
 
     def __init__(self) -> None:
         self.names: dict[int, str] = {}

@@ -45,8 +45,8 @@ def load(folder: str | os.PathLike[str]) -> Discovery:
     Parameters
     ----------
     folder
-        The folder of key steps, ``…/keysteps/METHOD/DECODER/DATASET/TASK/seedN``, or one with a single such folder
-        below, such as that given to ``save``.
+        The folder of key steps, ``…/keysteps/METHOD/DECODER/DATASET/TASK/seedN``, or a folder with a single such folder
+        below it, such as the folder given to ``save``.
 
     Returns
     -------

@@ -85,7 +85,7 @@ def result_id(segments: pd.DataFrame) -> str:
 
 
 def read_names(path: str | os.PathLike[str] | None) -> dict[str, RunNames]:
-    """Read typed names by run (``method/decoder/seedN``), {} for a missing file; raise RgwotError for an invalid one.
+    """Read typed names by run (``method/decoder/seedN``), {} for a missing file; raise RgwotError for an invalid file.
 
     If the id of a run has changed since, its names are returned by the present id.
     """
@@ -218,7 +218,7 @@ def names_in(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> 
 
     The names are read from ``names_yaml``, by default the file of the study that the results belong to. A result saved
     from Python can have its own file of names in its folder, wherever that is. If a result was learned with annotated
-    videos, key steps without a typed name have their annotated one. Names of an earlier result are carried over
+    videos, key steps without a typed name have their annotated name. Names of an earlier result are carried over
     (`names_of`), with a warning about those that cannot be.
     """
     folder = folder.absolute()

@@ -90,7 +90,7 @@ def labelled_samples(
 def _read(
     learned: LearnedResult, videos: Videos, times: Times | None, missing: str | None
 ) -> tuple[Intake, list[FeatureStore]]:
-    """Return videos as stores; raise RgwotError if they differ in kind from those that were learned from."""
+    """Return videos as stores; raise RgwotError if they differ in kind from the videos learned from."""
     clocks = times is None and bool(learned.features.attributes.get("source_times"))
     handed = handed_over(videos, times, missing=missing, clocks=clocks)
     stores = stores_of(handed.features, handed.times, lambda _: learned.import_form())

@@ -657,7 +657,7 @@ class Discovery:
         folder
             Where to write; other results in it stay.
         dataset, task
-            Folders below those of method and decoder.
+            Names of the folders below the folders of method and decoder.
 
         Returns
         -------

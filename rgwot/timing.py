@@ -149,7 +149,7 @@ def thinned(
     """Choose every n-th sample of each video, with the smallest n that leaves about ``most`` samples in all.
 
     Samples to ``keep`` (T,) are chosen, too. Returns the indices of the chosen samples, their number in each video, and
-    for every sample the index (among the chosen samples) of the nearest one of its video.
+    for every sample the index (among the chosen samples) of the nearest chosen sample of its video.
 
     >>> chosen, counts, nearest = thinned([5, 2], 4)
     >>> chosen.tolist(), counts, nearest.tolist()
@@ -241,7 +241,7 @@ def truth_labels(
 
 
 def labels_at(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the annotated key steps at times (T,) in seconds, 0 without a segment; if two overlap, the later one.
+    """Return the annotated key steps at times (T,) in seconds, 0 without a segment; if two overlap, the later counts.
 
     ``segments`` has the columns ``start_s,end_s,key_step`` and is of one video.
     """

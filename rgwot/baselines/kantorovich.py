@@ -192,7 +192,7 @@ def align_kantorovich(batch: PairBatch, settings: Kantorovich) -> Tensor:
 
 
 def vava_loss(x: Tensor, y: Tensor, plan: Tensor, score: Tensor, settings: Kantorovich) -> Tensor:
-    r"""Return the loss of VAVA, or with weighted negatives that of OPEL, for every pair of videos.
+    r"""Return the loss of VAVA (of OPEL with weighted negatives) for every pair of videos.
 
     .. math:: L = \tfrac12 (C(X) + C(Y)) + \frac{\langle T, D\rangle}{N' M' \cdot N M} + \lambda_c L_{inter}
 
@@ -261,7 +261,7 @@ def intra_video_loss(x: Tensor, window: float, weighted_negatives: bool) -> Tens
 
 
 def inter_video_loss(distance: Tensor, score: Tensor) -> Tensor:
-    r"""Ask that a frame's worst match be farther away than its best one.
+    r"""Return a loss that falls as the worst match of a frame moves farther away than its best match.
 
     .. math::
         L = -\log \frac{e^{w / \theta}}{e^{b / \theta} + e^{w / \theta}}, \quad

@@ -116,7 +116,7 @@ class _ViterbiFacts(Facts):
 
 
 def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, settings: Viterbi) -> Decoded:
-    """Cluster, order the clusters in time, and force every video through them: the decoder ``viterbi``.
+    """Cluster, order the clusters in time, and find the path of every video through them: the decoder ``viterbi``.
 
     k-means clusters the samples; the clusters are numbered by the mean relative time of their samples and become one
     Gaussian each; every video follows its best path (`ordered_path`). So all videos have one order, and no step is left

@@ -47,7 +47,7 @@ class LearnedResult:
     Attributes
     ----------
     name
-        What to call it in errors, such as the path of a bundle.
+        Name of the result in errors, such as the path of a bundle.
     run, method, rule
         Ids of method and decoder, with the seed; method and decoder with their settings.
     features, features_fps
@@ -81,7 +81,7 @@ class LearnedResult:
     likeness: Mapping[str, NDArray[np.floating]]
 
     def rules(self) -> tuple[EmbedVideo, Predict]:
-        """Return the function that embeds other videos, and the one that labels their samples."""
+        """Return the function that embeds other videos, and the function that labels their samples."""
         if self.model is None:
             embed = self.method.restored(self.embedding)
         else:
@@ -167,7 +167,7 @@ class LearnedResult:
         if attributes.get("source_window"):
             when |= {"window": attributes["source_window"], "native_fps": attributes["source_native_fps"]}
         elif attributes.get("source_times"):
-            # If no rate is stated (None), the times imply one.
+            # If no rate is stated (None), it follows from the times.
             when |= {"times": attributes["source_times"], "fps": attributes.get("source_fps")}
         else:
             when |= {"start_s": attributes["start_s"], "fps": attributes["source_fps"]}
@@ -258,7 +258,7 @@ def training_labels(embedded: EmbeddedTask, key_steps: KeySteps) -> dict[str, ND
 
 
 def _form(store: FeatureStore) -> dict[str, object]:
-    """Return the attributes needed to make the features of a store again, besides the ones that its task shares."""
+    """Return the attributes needed to make the features of a store again, besides those shared by its task."""
     facts = {key: store.attributes[key] for key in HOW if key in store.attributes}
     if store.imported:
         settings = store.attributes.get("settings", {})

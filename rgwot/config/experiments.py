@@ -237,7 +237,7 @@ class Experiments:
         return {**defaults(), **self.written(dataset), **family.sets, **_keys(text, family.embedding)}
 
     def written(self, dataset: str) -> dict[str, object]:
-        """Return what the configuration says for a dataset, by dotted key."""
+        """Return the settings that the configuration has for a dataset, by dotted key."""
         return flatten(merged(self.config.blocks, self._change(dataset)))
 
     def _change(self, dataset: str) -> Blocks:
@@ -246,7 +246,7 @@ class Experiments:
 
 
 def _of_decoders(family: Family) -> dict[str, object]:
-    """Return what a family sets for decoders."""
+    """Return the settings of decoders that a family sets."""
     own = flatten(family.embedding.of(nested(family.sets)).by_block())
     return {key: value for key, value in family.sets.items() if key not in own}
 

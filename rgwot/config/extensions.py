@@ -74,9 +74,9 @@ def extend(extension: Extension, source: str = "extension") -> None:
     Parameters
     ----------
     extension
-        What to add.
+        The models to add.
     source
-        What to call it in errors.
+        Name of the extension in errors.
 
     Raises
     ------

@@ -26,7 +26,7 @@ from rgwot.keysteps.settings import (
 )
 from rgwot.losses.settings import LOSSES
 
-#: Names as they may stand in an experiment id.
+#: The form of a name in an experiment id.
 NAME_PATTERN = re.compile(r"[a-z][a-z0-9_-]*")
 
 

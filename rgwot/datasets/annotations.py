@@ -164,8 +164,8 @@ def build_annotation(
 ) -> Annotation:
     """Check segments in file order by the rules for all layouts, and build the table.
 
-    Checks that need a clock are left out without one. In releases with intended overlaps, these are counted without a
-    warning. Segments without an id and with one of `BACKGROUND_NAMES` are background.
+    Without a clock, the checks that need it are left out. In releases with intended overlaps, these are counted without
+    a warning. Segments without an id and with one of `BACKGROUND_NAMES` are background.
 
     Raises DataFault if a segment ends before it starts, starts after the video or ends more than a second after it.
     """

@@ -163,7 +163,7 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
 
 
 def _whole_numbers(source: ArraySource) -> str:
-    """Return what to do with an array of whole numbers: frames if they are bytes with three or more axes, or counts."""
+    """Return advice on an array of whole numbers: bytes with three or more axes are frames, others may be counts."""
     if source.dtype == "uint8" and len(source.shape) > 2:
         return "frames are not features: make them the dataset's videos"
     return "if these are counts of a sensor, convert them: array.astype('float32')"
@@ -484,7 +484,7 @@ def check_columns(path: Path, columns: str, first: Path, expected: str) -> None:
 
 
 def other_columns(columns: str, expected: str, first: str) -> str:
-    """Return how columns (`column_names`) differ from the expected ones, those of ``first``, or an empty text.
+    """Return how columns (`column_names`) differ from the expected columns, those of ``first``, or an empty text.
 
     If no name is the same, names are compared without their common beginning, such as the name of a person; if they
     still differ, the order cannot be compared, and the text is empty.
@@ -562,7 +562,7 @@ OPENERS: dict[str, Callable[[Path, str | None, str | None, ExitStack], ArraySour
 
 
 def _chosen(path: Path, key: str | None, times: str | None, names: Collection[str]) -> str:
-    """Return the name of the array; without a key, there must be only one besides the times."""
+    """Return the name of the array; without a key, the file must have a single array besides the times."""
     if times is not None and times not in names:
         raise RgwotError(
             f"{path}: no array {times!r} for the times; {nearest(times, names) if names else 'the file has no arrays'}"

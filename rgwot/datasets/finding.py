@@ -22,7 +22,7 @@ _WITHOUT_VIDEOS = {"egoprocel": "egoprocel_fact", "crosstask": "crosstask_featur
 
 
 def layout_module(layout: str) -> Layout:
-    """Return the module of a layout, matched without case and punctuation; raise RgwotError for an unknown one."""
+    """Return the module of a layout, matched without case and punctuation; raise RgwotError for an unknown name."""
     name = match_name(layout, LAYOUTS, "layout")
     return cast(Layout, importlib.import_module(f"rgwot.datasets.{name}"))
 

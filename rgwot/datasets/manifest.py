@@ -190,7 +190,7 @@ def leftovers(files: TaskFiles, published: bool) -> Iterator[tuple[Severity, str
     A published dataset should be annotated throughout; in a user's own, a few annotated videos can teach the others.
     """
     if files.left_out:
-        kinds = "labelled videos, and tables beside a filtered one or beside a .csv"
+        kinds = "labelled videos, and tables beside a filtered table or beside a .csv"
         line = f"{len(files.left_out)} files of DeepLabCut are left out ({kinds}), such as {files.left_out[0]}"
         yield "note", "name", line
     if files.not_read:

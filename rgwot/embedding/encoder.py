@@ -244,7 +244,7 @@ class Encoder(nn.Module):
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Seed PyTorch, so that the initial weights of networks made meanwhile depend only on ``seed``.
+    """Seed PyTorch in this context, so that the initial weights of networks made there depend only on ``seed``.
 
     The global random state does not change.
     """

@@ -148,7 +148,7 @@ class EmbeddedVideo:
     """Embeddings (T, D) of one video, the times (T,) of its samples, its length in seconds, and its native frame rate.
 
     ``background`` (T,) marks samples that are not clustered, if the method detects background. ``given`` (T,) are the
-    labels of an annotated video, and ``marked`` (T,) those of them that are marks (`rgwot.keysteps.interface.Frames`).
+    labels of an annotated video, and ``marked`` (T,) says which labels are marks (`rgwot.keysteps.interface.Frames`).
     """
 
     embedding: NDArray[Any]
@@ -164,9 +164,9 @@ class EmbeddedVideo:
 class EmbeddedTask:
     """The videos of a task in the order of their ids; those without a frame are listed in ``empty``.
 
-    ``held_out`` names the videos the clustering must not see, also those without a frame; ``notes`` are sentences about
-    the training of the embedding. ``scales`` says how far the scales of the features' channels differ, if the
-    embedding depends on them.
+    ``held_out`` names the videos that the clustering must not see, including videos without a frame; ``notes`` are
+    sentences about the training of the embedding. ``scales`` says how far the scales of the features' channels differ,
+    if the embedding depends on them.
     """
 
     videos: Mapping[str, EmbeddedVideo]

@@ -1,10 +1,10 @@
-"""Recordings far longer than the others of their task, of which only some samples are seen (methods 4.11).
+"""Recordings far longer than the others of their task: only some of their samples are used (methods 4.11).
 
 Windows, contexts and relative time are shares of a recording's length, and a recording has the mean and deviation of
-all its samples. A recording that was left running, or of slow work, would therefore be seen with windows, times and
-scales unlike those of the others, and would count several times. Instead, as many of its samples are used as the others
-have: those where it changes, or evenly spaced ones if it changes evenly. Every other sample is treated like the nearest
-of these.
+all its samples. If a recording was left running, or the work was slow, its windows, times and scales would therefore be
+unlike those of other recordings, and it would count several times. Instead, only as many of its samples are used as
+other recordings have: samples where it changes or, if it changes evenly, evenly spaced samples. Every unused sample is
+treated like the nearest used sample.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Embeddings: the trained encoder with its training and the videos that it learns from, and those without one."""
+"""Settings of embeddings: the encoder, its training and training videos, and embeddings without an encoder."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class EncoderSettings(Block):
     unit_norm: bool = Field(True, description="embeddings of length 1 (false for TCC, CnC, VAVA and OPEL)")
     beside: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.0,
-        description="share of whitened features in the squared length of an embedding; 0: the learned one alone",
+        description="share of whitened features in the squared length of an embedding; 0: the learned embedding alone",
     )
 
 

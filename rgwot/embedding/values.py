@@ -276,8 +276,8 @@ def unusual(
 ) -> dict[str, list[str]]:
     """Return lines on what is unusual, by the name of a recording, or by an empty name for the whole task.
 
-    ``names`` are those of the channels. A channel is a clock only if it rises or falls like one in every recording, and
-    a stretch is dead only in comparison with other stretches or recordings.
+    ``names`` are those of the channels. A channel is a clock only if it rises or falls like a clock in every recording,
+    and a stretch is dead only in comparison with other stretches or recordings.
     """
     told: dict[str, list[str]] = {}
     clocks = [set(values.clocks) for values in recordings.values()]

@@ -334,8 +334,8 @@ def _leading(matrix: NDArray[np.float64], D: int) -> tuple[NDArray[np.float64], 
     if n <= max(SMALL, D):
         values, vectors = eigh(matrix, subset_by_index=(max(n - D, 0), n - 1), overwrite_a=True)
     else:
-        # The starting vector is fixed, for reproducible results; it is not ones, because centred inner products map
-        # these to 0.
+        # The starting vector is fixed, for reproducible results; it is not a vector of ones, because centred inner
+        # products map this to 0.
         values, vectors = eigsh(matrix, k=D, v0=np.random.default_rng(0).normal(size=n))
     return values[::-1], vectors[:, ::-1]
 

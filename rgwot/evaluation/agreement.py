@@ -39,7 +39,7 @@ class Agreement(NamedTuple):
     matched
         Key step of the second result for each matched key step of the first.
     pairs
-        The matching (the best one-to-one, or equal numbers), by indices into ``steps``.
+        The matching (the best one-to-one matching, or pairs of equal numbers), as indices into ``steps``.
     kappa, kappas
         Cohen's kappa over all frames, where matched key steps agree; and, for each key step of the first result, kappa
         of whether frames have it: 0 without a partner, NaN if both results consist of this key step alone.

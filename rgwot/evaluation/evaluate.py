@@ -132,7 +132,7 @@ def score_table(
     n_key_steps, n_clusters
         K_gt and K, both without background.
     says_background
-        Whether key step 0 means background; it is then one more cluster to the protocols.
+        Whether key step 0 means background; it is then one more cluster for the protocols.
     also
         One of `ALSO`, which is scored too, or ``none``.
 

@@ -100,13 +100,13 @@ def import_features(
 
     The source is a file that `rgwot.datasets.arrays` opens, with an array of floating-point numbers: maps or vectors of
     any number of channels. Feature i is at ``start_s + i / fps``, or at the time in the file. Memory holds 64 frames at
-    a time, unless the file is text or packed. The store is a folder ``{video}.zarr``; an existing one is replaced when
-    the new one is complete. Without footage there is no video, and its length is taken from the features. With a
+    a time, unless the file is text or packed. The store is a folder ``{video}.zarr``; an existing store is replaced
+    when the new store is complete. Without footage there is no video, and its length is taken from the features. With a
     ``reason`` why the video cannot be used, the store has no frames.
 
     An existing store is kept if it was made from the same file, for the same video, with the same settings.
 
-    Raises RgwotError if the file cannot be read, has a shape other than the one that is set, has values that are not
+    Raises RgwotError if the file cannot be read, has another shape than the settings say, has values that are not
     finite or too large, or if the number or times of its features do not fit the duration.
     """
     source, output = Path(source), Path(output)
@@ -166,7 +166,7 @@ def fitted(
 ) -> tuple[FileFacts, VideoInfo, int, str]:
     """Compare an open array with the settings and with its video (None without one); warn about doubtful values.
 
-    Returns the facts of the file, those of the video (or what stands in for them), and the results of `count_kept`.
+    Returns the facts of the file, the facts of the video (or their substitute), and the results of `count_kept`.
 
     Raises RgwotError as `measure`, `in_place_of_video` and `count_kept` do.
     """

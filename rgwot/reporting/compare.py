@@ -179,7 +179,7 @@ def compare(
 def compare_pairs(
     answers: Sequence[Answer], taught: Sequence[Collection[str]] | None = None
 ) -> dict[tuple[int, int], Comparison]:
-    """Compare every pair of results, or only the first with every other one if there are more than `MOST_RESULTS`.
+    """Compare every pair of results, or only the first with all others if there are more than `MOST_RESULTS`.
 
     The keys are pairs of indices into ``answers``; pairs without a common video are left out. ``taught`` has the videos
     that each result learned from, by default none.
@@ -231,9 +231,9 @@ def compare_results(
 ) -> list[str]:
     """Return lines for a terminal on how much two results, two people, or a result and a person agree.
 
-    ``first`` and ``second`` are folders of key steps, or annotations (`rgwot.datasets.annotation_files`) in a file or
-    a folder of files, in which time outside all segments is background. Key steps are matched one to one, except that
-    those of two people are matched by name. Annotated videos that a result learned from are left out.
+    ``first`` and ``second`` are folders of key steps, or annotations (`rgwot.datasets.annotation_files`) in a file or a
+    folder of files, in which time outside all segments is background. Key steps are matched one to one, except that key
+    steps of two people are matched by name. Annotated videos that a result learned from are left out.
 
     Raises
     ------

@@ -80,7 +80,7 @@ EXTRAS = {
 
 @contextmanager
 def errors_of(thing: object) -> Iterator[None]:
-    """Put the thing that they are about at the beginning of the errors of the code inside.
+    """Begin the messages of errors from the code inside with ``thing``.
 
     >>> with errors_of("mine/tea"):
     ...     raise RgwotError("no video")

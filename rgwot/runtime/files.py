@@ -43,7 +43,7 @@ def contents(folder: Path) -> list[Path]:
 
 
 def other_than(names: Collection[str]) -> Stranger:
-    """Return a function that finds a file in a folder whose path in the folder is not one of ``names``."""
+    """Return a function that finds a file in a folder whose path there is not among ``names``."""
     return lambda folder: next((path for path in contents(folder) if str(path.relative_to(folder)) not in names), None)
 
 
@@ -77,8 +77,8 @@ def replacing(path: str | os.PathLike[str], stranger: Stranger = _no_store) -> I
     """Yield a temporary path next to ``path``; on success rename it over ``path``, on failure remove it.
 
     The path may be a file or a directory (an existing directory is replaced as a whole, if ``stranger`` finds nothing
-    in it). If two processes write the same path, the later one wins, and the path is never a mixture. A day later,
-    leftovers of killed processes next to ``path`` are removed.
+    in it). If two processes write the same path, the later process wins, and the content is never a mixture. A day
+    later, leftovers of killed processes next to ``path`` are removed.
 
     Raises RgwotError if the disk is full, or the path cannot be written or must not be replaced.
     """

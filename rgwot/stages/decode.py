@@ -41,8 +41,8 @@ from rgwot.timing import predicted_labels
 log = logging.getLogger(__name__)
 
 TEACHING = 3
-"""Least number of teaching videos (the annotated ones that are learned from), and of others, to report key steps that
-are seldom found."""
+"""Least number of teaching videos (annotated videos that are learned from), and of other videos, to report key steps
+that are seldom found."""
 
 FOUND = 0.6
 """A key step of all teaching videos is seldom found if less than this share of the other videos has it."""

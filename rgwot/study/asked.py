@@ -24,8 +24,8 @@ def answer(study: Study, wildcards: Mapping[str, str], function: Callable[..., A
         Passed as ``study``.
     wildcards
         Passed by their names, ``seed`` as a number. Dataset and task are also passed as ``task``
-        (`rgwot.study.study.Task`), method, decoder and seed as ``run`` (`rgwot.paths.Run`), and the videos of a job,
-        those of the batch ``part`` or the one ``video``, as ``chosen``.
+        (`rgwot.study.study.Task`), method, decoder and seed as ``run`` (`rgwot.paths.Run`), and the videos of a job
+        (those of the batch ``part``, or the single ``video``) as ``chosen``.
     function
         The function. Its other parameters need defaults, and keep them.
 

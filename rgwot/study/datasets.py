@@ -270,7 +270,7 @@ CHANGED = "is not the file from which its features were made, despite equal size
 
 
 def changed_sources(task: Task) -> Iterator[Path]:
-    """Yield files with the size and time of those from which features in ``results`` were made, but other content.
+    """Yield files whose content, but not size or time, has changed since features in ``results`` were made from them.
 
     Such a change is not noticed by the workflow, unlike all others. A file is read only if its features exist.
     """

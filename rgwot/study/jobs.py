@@ -203,7 +203,7 @@ def subjects(task: Task, data: SplitSettings) -> dict[str, str]:
 
 
 def reads_annotations(decoder: str) -> bool:
-    """Return whether a decoder reads the annotated segments; an unknown one, which is reported elsewhere, does not."""
+    """Return whether a decoder reads the annotated segments; an unknown decoder, reported elsewhere, does not."""
     return split_id(decoder)[0] == ANNOTATED
 
 

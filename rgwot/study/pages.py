@@ -174,7 +174,8 @@ def key_step_tables(study: Study) -> list[str]:
 def trainings_to_come(study: Study, words: Iterable[str] = ()) -> list[tuple[str, str]]:
     """Return method and dataset of each training that has no model yet.
 
-    They are those of the results by trained methods among ``words``, if any, or else of the pages of ``page.datasets``.
+    These are the trainings of results by trained methods among ``words``, if any, or else of the pages of
+    ``page.datasets``.
     """
     trained = method_pattern(lambda family: family.trained)
     pattern = re.compile(rf"{paths.RESULTS}/.+/({trained})/(?:[^/]+/)?([^/]+)/([^/]+)/seed([0-9]+)(?:[./]|$)")

@@ -202,7 +202,7 @@ def picture_track(container: InputContainer) -> VideoStream:
     if not tracks:
         raise ValueError("found no pictures (only sound, or a cover?); expected a video")
     if len(tracks) > 1:
-        # Few files have several tracks, so that only those are opened twice.
+        # Only files with several tracks, which are few, are opened twice.
         with opened(container.name) as again:
             counts = dict.fromkeys((track.index for track in tracks), 0)
             for packet in again.demux(*(again.streams[index] for index in counts)):
@@ -362,7 +362,7 @@ def _shown_of(
 
 
 def _decode(container: InputContainer, threads: int, seek_s: float | None = None) -> Iterator[av.VideoFrame]:
-    """Decode the picture track; an error before the first frame is ignored, a later one ends it."""
+    """Decode the picture track; an error before the first frame is ignored, a later error ends the iteration."""
     from av.error import FFmpegError
 
     stream = picture_track(container)
@@ -371,7 +371,7 @@ def _decode(container: InputContainer, threads: int, seek_s: float | None = None
         stream.codec_context.thread_count = threads
     if seek_s is not None and stream.time_base:
         container.seek(int(seek_s / stream.time_base), stream=stream)
-    # Packets in AVI have no presentation times, so missing pictures cannot be noticed by them.
+    # Packets in AVI have no presentation times, so gaps between them do not show missing pictures.
     checked = _Checked(waits=stamp_of(container) == "pts")
     for packet in container.demux(stream):
         checked.expect(packet)

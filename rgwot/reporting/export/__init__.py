@@ -306,7 +306,7 @@ def read_annotated(table: Path, root: Path | None = None) -> list[ExportedVideo]
     Raises
     ------
     RgwotError
-        If the table is not one of a tree of results, or has no row.
+        If the table is not in a tree of results, or has no row.
     """
     task = Tree.of_annotations(table)
     if task is None or not table.is_file():

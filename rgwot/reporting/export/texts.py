@@ -248,7 +248,7 @@ def _addresses(path: Path, folder: Path) -> tuple[str, str]:
 
 #: ELAN tiers for segments that are not occurrences of their key step, and for deviations.
 NOTES_TIER, DEVIATIONS_TIER = "does not count", "deviations"
-#: BORIS requires a date; that of the video is unknown.
+#: BORIS requires a date; the date of the video is unknown.
 DATE = "1970-01-01T00:00:00"
 
 
