@@ -173,7 +173,7 @@ def repeated(found: Discovery, n: int, n_jobs: int | None, progress: bool) -> St
         for name, own in found.labels.items()
     }
     if not any(mask.any() for mask in free.values()):
-        raise RgwotError("stability: found labels for all samples, expected some without; nothing else can differ")
+        raise RgwotError("stability: found labels for all samples, expected some without, since only these can differ")
     with progress_shown(progress):
         seeds = range(found.run.seed + 1, found.run.seed + n)
         decoded = mapped(partial(_decoded, found), seeds, n_jobs, logger=log, title="stability", unit="seed")

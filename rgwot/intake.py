@@ -316,7 +316,7 @@ def _other_rate(what: str, own: NDArray[Any], fps: Any) -> list[str]:
     try:
         stated = parse_rate(fps)
     except ValueError:
-        return []  # reported when the rate is read
+        return []  # an invalid rate is reported when it is read
     rate = rate_of_times(what, clock, stated if len(clock) < 2 else None)
     if abs(rate - stated) <= CONTRADICTS * stated:
         return []

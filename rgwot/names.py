@@ -185,7 +185,7 @@ def _same_steps(before: Mapping[str, str], segments: pd.DataFrame) -> dict[int, 
     olds, news = (sorted({pair[side] for pair in shared}) for side in (0, 1))
     common = np.array([[shared.get((a, b), 0) for b in news] for a in olds])
     own, others = common.sum(axis=1), common.sum(axis=0)
-    # Background has no name to give or take.
+    # Background is not matched, because it has no name.
     common *= np.outer(np.array(olds) > 0, np.array(news) > 0)
     return {
         olds[a]: news[b]

@@ -109,7 +109,7 @@ class Made:
         return {**self.__dict__, "embed": _gone if learned is None else Fitted(_gone, learned)}
 
     def found(self, chosen: Experiment, times: dict[str, NDArray[np.float64]], given: Given | None) -> Discovery:
-        """Return the key steps by a decoder, which learns from ``given`` labels, if any."""
+        """Return the result of a decoder, which learns from ``given`` labels, if any."""
         run, decoder = chosen.run, chosen.decoder
         key_steps = decode_task(self.embedded, decoder, run.seed, alone=False, given=given, kept=self.kept)
         on_labels = () if given is None else given.doubts
@@ -274,7 +274,7 @@ class Discovery:
         if shares is None:
             if isinstance(self.key_steps, Stored):
                 raise RgwotError(
-                    f"probabilities: found a loaded result of {self.run}, and save does not store them; expected a "
+                    f"probabilities: found a loaded result of {self.run}, and save stores no probabilities; expected a "
                     "result of discover; discover or learn again"
                 )
             raise self._without_memberships("probabilities")

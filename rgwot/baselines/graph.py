@@ -42,7 +42,7 @@ class _Clips:
 
 
 def clips_of(times: NDArray[np.float64], means: NDArray[np.float32], clip_s: float) -> _Clips:
-    """Cut a video, samples at times (T,) with features (T, F), into clips of equal length and average over each.
+    """Cut a video, samples at times (T,) with features (T, F), into clips of equal length, with mean features.
 
     If ``clip_s`` is shorter than the time between two samples, each sample is a clip.
     """
@@ -162,8 +162,8 @@ def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: Graph) -> Em
     graph: with Node2Vec it gets the mean of the embeddings of these clips, otherwise the mean of their features, its
     own features and those of its neighbours in time.
 
-    With ``graph.background`` = b, a share b of the clips is background, because what no other video shows is not a key
-    step: the clips with the smallest mean cosine to the clips that they chose in other videos. The resulting limit of
+    With ``graph.background`` = b, a share b of the clips is background: the clips with the smallest mean cosine to the
+    clips that they chose in other videos, because what no other video shows is not a key step. The resulting limit of
     the cosine also applies to other videos.
 
     Raises

@@ -114,7 +114,7 @@ def fit_regression(stores: Sequence[VideoFeatures], seed: int, settings: Regress
     """
     n_train = settings.data.n_train
     if n_train is not None and n_train > len(stores):
-        raise RgwotError(f"data.n_train: found {n_train}, expected at most the {len(stores)} videos with features")
+        raise RgwotError(f"data.n_train: found {n_train}, expected at most {len(stores)}, all videos with features")
     if n_train is not None:
         stores = [stores[index] for index in draw_videos(len(stores), n_train, seed)]
     x = np.concatenate([_read(store, settings) for store in stores])

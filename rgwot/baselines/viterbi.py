@@ -123,9 +123,9 @@ def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, setti
     out or repeated.
 
     With ``settings.background`` q, k-means and the Gaussians see samples 0, s, 2s... of every video, s =
-    ``settings.stride``. The limit of a cluster is a percentile of the likelihoods of all T samples under it: the one at
-    index floor(q T / 100), from 0, in ascending order. A sample below the limits of all clusters is background, and
-    the path goes through the others.
+    ``settings.stride``. The limit of a cluster is a percentile of the likelihoods of all T samples under it: the
+    likelihood at index floor(q T / 100), from 0, in ascending order. A sample below the limits of all clusters is
+    background, and the path goes through the other samples.
     """
     percentage, stride = settings.background, settings.stride
     chosen = np.ones(len(frames.x), dtype=np.bool_)

@@ -34,7 +34,7 @@ from rgwot.timing import predicted_labels
 #: Attributes of a feature store that are needed to make such features, besides the attributes that all stores of a task
 #: share.
 HOW = ("seed", "fused", "decoder", "fps_exact", "start_s", "source_key", "source_axes", "source_times", "columns")
-#: Added to the SHA-256 of a video in `LearnedResult.answers`, for the key steps that its segments show.
+#: Suffix of the key of a video in `LearnedResult.answers` under which are the key steps that its segments show.
 SHOWS_OF = ".shows"
 #: Settings with which new features are imported as those of the study were; in a bundle, ``source_every`` and so on.
 FORM = ("fps", "every", "window", "keypoints")
@@ -138,7 +138,7 @@ class LearnedResult:
         return unlike_told(self.likeness, store)
 
     def check_kind(self, store: FeatureStore) -> None:
-        """Raise RgwotError if features differ in kind from those that were learned from."""
+        """Raise RgwotError if features differ in kind from the features that were learned from."""
         kind = self.features
         # A file that could not be imported has an empty store, whose attributes describe no features.
         if not len(store) and store.imported:

@@ -103,7 +103,7 @@ def unlike_told(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures)
     # Written so that NaN is reported, too.
     if not times <= FAR:
         return (
-            f"looks like none of the videos of the study ({times:.1f} times as far from them as any of them from the "
+            f"looks like none of the videos of the study ({times:.1f} times as far away as any of them from the "
             f"others, expected at most {FAR:g}), so its key steps mean nothing; is it of this task?"
         )
     # Bundles of earlier versions lack this array.
@@ -112,7 +112,7 @@ def unlike_told(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures)
     strange = _from_known(known, video) > STRANGE * float(known["nearly_all"])
     if strange.mean() < STRANGE_SHARE:
         return ""
-    # The share of time is that of the compared samples, which are evenly spaced.
+    # The compared samples are evenly spaced, so the share of strange samples is a share of time.
     first_s, last_s = (video.time_s[_chosen(video, PER_VIDEO)[np.flatnonzero(strange)[at]]] for at in (0, -1))
     return (
         f"looks like none of the videos of the study in {strange.mean():.0%} of its time, between {first_s:.3g} and "

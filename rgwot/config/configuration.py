@@ -140,7 +140,7 @@ class Config(Block):
     def _ids(cls, datasets: dict[str, DatasetSettings]) -> dict[str, DatasetSettings]:
         for name in datasets:
             if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-                raise ValueError(f"dataset id {name!r}; expected a lower-case word like my_videos")
+                raise ValueError(f"dataset id: found {name!r}, expected a lower-case word like my_videos")
         return datasets
 
     @property

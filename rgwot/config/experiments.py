@@ -257,7 +257,7 @@ def _keys(text: str, kind: type[Model]) -> dict[str, object]:
     for spelling, value in split_id(text)[1].items():
         key = kind.full_key(spelling)
         if key in values:
-            raise RgwotError(f"experiment {text!r}: {spelling!r} and {kind.short_key(key)!r} are the same key")
+            raise RgwotError(f"experiment {text!r}: {spelling!r} and {kind.short_key(key)!r} are one key; give it once")
         values[key if "." in key else f".{key}"] = _parse(value)
     return values
 

@@ -338,7 +338,7 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
     separator = next((sign for sign in ";\t," if sign in first), r"\s+")
     cells = first.split() if separator == r"\s+" else next(csv.reader([first], delimiter=separator), [])
     names = [cell.strip() for cell in cells]
-    # pandas writes the numbers 0, 1, ... as the names of columns that have none.
+    # pandas writes the numbers 0, 1, ... as the names of columns without names.
     counted = len(names) > 1 and names == [str(number) for number in range(len(names))]
     signs = names if separator == "," else [name.replace(",", ".") for name in names]
     named = counted or any(not _is_number(name) for name in signs)

@@ -181,7 +181,7 @@ def _observed_twice(path: Path, where: str, video: str, other: str) -> DataFault
 def _media(row: dict[str, str]) -> str:
     """Return the stem of the media file of a row, empty if BORIS had none or did not find it."""
     media = row.get("Media file name") or row.get("Media file path") or row.get("Media file") or "NA"
-    # One file in several players is listed once for each.
+    # A file in several players is listed once per player.
     stems = {media_stem(part) for part in media.split(";")}
     return "" if media.lower() in ("na", "not found") else stems.pop() if len(stems) == 1 else media_stem(media)
 

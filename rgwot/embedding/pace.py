@@ -75,13 +75,12 @@ def at_usual_pace(x: NDArray[Any], usual: float) -> NDArray[np.int64] | None:
 
 
 def _change(x: NDArray[Any], usual: float) -> NDArray[np.float64]:
-    """Return how far apart, on average, the samples before and after each of the samples (T, D) are, (T,) (`NEAR`)."""
+    """Return, for each of the samples (T, D), the distance between the means before and after it, (T,) (`NEAR`)."""
     half, at = max(1, round(NEAR * usual / 2)), np.arange(len(x))
     means = uniform_filter1d(np.asarray(x, dtype=np.float64), 2 * half + 1, axis=0, mode="nearest")
     apart = means[np.minimum(at + half + 1, len(x) - 1)] - means[np.maximum(at - half - 1, 0)]
     change = uniform_filter1d(np.linalg.norm(apart, axis=1), 2 * half + 1, mode="nearest")
-    # The running mean may leave slightly negative values; if everything else stands still, a small positive value is
-    # kept.
+    # The running mean may leave slightly negative values; a small minimum is used instead, and for samples at rest.
     return np.asarray(np.maximum(change, 1e-4 * change.max(initial=0)))
 
 

@@ -218,7 +218,7 @@ def _even(steps: NDArray[Any], rounding: int = 0) -> bool:
 
 
 def _longest(equal: NDArray[np.bool_], count: int = 1) -> list[list[tuple[int, int]]]:
-    """Return, for each column (T - 1, C), the longest runs of equal samples: first sample, and the one after the last.
+    """Return, for each column (T - 1, C), the longest runs of equal samples (first sample, sample after the last).
 
     A run of a single sample means that no samples are equal.
     """

@@ -177,7 +177,7 @@ class ProtocolScores(NamedTuple):
 def unit(
     truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: int, background: str = "with"
 ) -> tuple[IntArray, IntArray, int, int]:
-    """Return the classes of a scoring unit's frames from 0, their clusters from 0, and how many there can be of each.
+    """Return class and cluster of every frame of a scoring unit, from 0, and how many classes and clusters exist.
 
     With background, class 0 is a class like any other and G = K_gt + 1. Without, G = K_gt, and no frame has the true
     label 0 (`kept_frames`). Classes that do not occur count, too. Predicted labels may be any whole numbers, at most

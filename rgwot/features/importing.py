@@ -377,7 +377,7 @@ def seconds(where: str, times: ArrayLike) -> NDArray[np.float64]:
 
 
 def _facts(name: str, array: NDArray[np.floating]) -> Mapping[str, object]:
-    """Return name, size and SHA-256 of the array as an ``.npy`` file, by which a bundle recognises a video."""
+    """Return name, size and SHA-256 of the array as an ``.npy`` file; bundles recognise a video by these."""
     values, head = np.ascontiguousarray(array), io.BytesIO()
     np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(values))
     digest = sha256(head.getvalue())

@@ -140,8 +140,8 @@ def read_coding(
                 raise RgwotError(f"{file}: is of video {video!r}, like {other.name}; expected one file per video")
             if count := overlapping(here[["start_s", "end_s"]].itertuples(index=False, name=None))[0]:
                 _LOG.warning(
-                    "%s: video %r: %d segments overlap, and the later row counts; is it several recordings under one "
-                    "name, or several coders?", file, video, count,
+                    "%s: video %r: %d segments overlap, and the later row counts; are they several recordings under "
+                    "one name, or several coders?", file, video, count,
                 )  # fmt: skip
         table.append(rows)
     return pd.concat(table)
@@ -214,7 +214,7 @@ def compare_with(
 
 
 def shared(comparison: Comparison | None, where: str = "", taught: Collection[str] = ()) -> Comparison:
-    """Return a comparison; raise RgwotError if it is None, without a common video (apart from those in ``taught``)."""
+    """Return a comparison; raise RgwotError if it is None, because there is no common video apart from ``taught``."""
     if comparison is None:
         besides = f" besides the {len(taught)} that a result learned from, which are not compared" if taught else ""
         raise RgwotError(f"{where}found no common video{besides}; expected results of the same task")

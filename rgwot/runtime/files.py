@@ -236,7 +236,7 @@ AHEAD_S = 60.0
 def dated_ahead(path: Path) -> str:
     """Return a fault if a file was changed in the future, such as by a wrong clock or time zone, or an empty text.
 
-    Snakemake stops if an output is older than an input, however often it is made.
+    Snakemake stops if an output is older than an input, even if it has just made the output.
     """
     try:
         changed = path.stat().st_mtime

@@ -248,7 +248,7 @@ def cut(
         container.seek(int((origin + max(0.0, start_s - 1)) * av.time_base))
         frames = container.decode(stream)
         first = next(frames, None)
-        # Against its stubs, PyAV has frames without a time.
+        # Contrary to its stubs, PyAV has frames without a time.
         if first is None or first.time is None or first.time - origin > start_s:  # type: ignore[redundant-expr]
             # Some containers seek to a later key frame than requested; then everything is read from the beginning.
             container.seek(0)

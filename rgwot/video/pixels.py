@@ -52,7 +52,7 @@ _SEEK_FROM_S = 10.0
 _HDF5_CACHE_BYTES = 64 * 2**20
 # Stamps beyond ten years are damaged: no video is so long, although a stream may count from an arbitrary origin.
 _LONGEST_S = 3.2e8
-# Bytes of frames that may wait for the network: 25 minutes at 2 per second and 168 pixels.
+# Bytes of frames that may wait for the network: 25 minutes at 2 frames per second and 168 pixels.
 _AHEAD_BYTES = 256_000_000
 # Containers that are read sequentially, so that reading resumes after missing bytes.
 _SEQUENTIAL = {"avi", "matroska,webm"}
@@ -117,8 +117,8 @@ class PacketFacts(NamedTuple):
 def stored(container: InputContainer, stream: VideoStream) -> PacketFacts:
     """Read all readable packets of a file.
 
-    If bytes are missing, reading resumes after them in Matroska and AVI (in AVI with times that are too early). Missing
-    bytes are detected by bytes outside all packets, together with a break in the times or, in AVI, an early end.
+    If bytes are missing, reading resumes after them in Matroska and AVI (in AVI with times that are too early). Bytes
+    are missing if there are bytes outside all packets, together with a break in the times or, in AVI, an early end.
     """
     from av.error import FFmpegError
 
@@ -222,7 +222,7 @@ def picture_tracks(container: InputContainer) -> list[VideoStream]:
     from av.stream import Disposition
 
     others = Disposition.attached_pic | Disposition.timed_thumbnails | Disposition.still_image | Disposition.dependent
-    # Against its stubs, PyAV returns no codec context for a stream without a decoder.
+    # Contrary to its stubs, PyAV returns no codec context for a stream without a decoder.
     tracks = (
         track
         for track in container.streams.video
@@ -456,7 +456,7 @@ def _upright(frame: av.VideoFrame, size: int, form: str = "rgb24") -> Pixels:
 
 @functools.lru_cache(maxsize=1)
 def _filter(size: int, form: str, width: int, height: int, pixels: str, time_base: Fraction | None) -> Any:
-    """Return a filter that resizes as decord does; it is used again while frames have the same size and format."""
+    """Return a filter that resizes as decord does; the filter is kept for frames of the same size and format."""
     import av
     from av.filter import Graph
 

@@ -232,8 +232,8 @@ def videos_of(
         Columns ``video`` (id), ``start_s``, ``end_s`` (seconds) and ``key_step``; 0 is background. A column ``silence``
         says how time without a segment is read, ``shows`` and ``counts`` which segments are occurrences.
     media
-        The videos, with the columns ``video``, ``path``, ``duration_s``, ``fps``, ``width``, ``height`` and, where it
-        is not 0, ``start_s`` of a manifest. If None, the lengths of the videos are taken from their segments.
+        The videos, with the columns ``video``, ``path``, ``duration_s``, ``fps``, ``width``, ``height`` and, if it is
+        not 0, ``start_s`` of a manifest. If None, the lengths of the videos are taken from their segments.
     names
         Names of key steps (`rgwot.names.as_named`).
     root

@@ -223,7 +223,7 @@ def _deviation_annotations(video: ExportedVideo, frame: int) -> Iterator[tuple[s
 def _refer(path: Path, entries: Mapping[str, str]) -> None:
     """Make the annotations of an ELAN file refer to entries of its vocabulary, which pympi cannot do.
 
-    If such an entry is renamed in ELAN, so are its annotations.
+    If a user renames an entry in ELAN, this also renames its annotations.
     """
     ElementTree.register_namespace("xsi", "http://www.w3.org/2001/XMLSchema-instance")
     tree = ElementTree.parse(path)
