@@ -283,7 +283,8 @@ def keys_at(parents: Iterable[object], model: type[BaseModel]) -> list[str]:
         named: dict[object, object] = {
             field.alias or name: field.annotation for name, field in model.model_fields.items()
         }
-        # A part that is not a field, such as the id of a dataset, is a name that the user gave; the model stays.
+        # A part that is not a field, such as the id of a dataset, is a name that the user gave, so the model does not
+        # change.
         model = next(iter(_models_in(named.get(part))), model)
     return [field.alias or name for name, field in model.model_fields.items()]
 

@@ -51,7 +51,6 @@ def read_labels(
         For each video the key steps (T,) of its features, as whole numbers or floats from 1, with 0 for background and
         -1 or NaN for unlabelled features, or as names, with ``background`` for background and None, NaN or an empty
         text for unlabelled features; a single labelled feature between unlabelled ones is a mark. Or a table of
-        text for unlabelled features; a single labelled feature between unlabelled ones is a mark. Or a table of
         segments with ``start_s``, ``end_s`` in seconds, and ``key_step``, a name (``label``, ``name`` or ``step``), or
         both; rows with ``time_s`` instead, or without an end, are marks, or questions without an answer if they have no
         label. Or the path of an annotation file (`rgwot.datasets.annotation_files`). Or one table of all videos with

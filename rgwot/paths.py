@@ -120,14 +120,15 @@ class Tree:
 
     @classmethod
     def of_folder(cls, folder: Path) -> Self | None:
-        """Return the tree of a folder ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``, or None for others."""
+        """Return the tree of a folder ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``, or None for other
+        folders."""
         parts = folder.absolute().parts
         there = len(parts) > 7 and parts[-6] == "keysteps" and Run.of_folder(folder) is not None
         return cls(Path(*parts[:-6]), parts[-3], parts[-2]) if there else None
 
     @classmethod
     def of_annotations(cls, table: Path) -> Self | None:
-        """Return the tree of a table ``RESULTS/annotations/DATASET/TASK.csv``, or None for others."""
+        """Return the tree of a table ``RESULTS/annotations/DATASET/TASK.csv``, or None for other files."""
         parts = table.absolute().parts
         there = len(parts) > 4 and parts[-3] == "annotations" and table.suffix == ".csv"
         return cls(Path(*parts[:-3]), parts[-2], table.stem) if there else None

@@ -200,7 +200,7 @@ def scoring_frames(duration_s: float, fps: Fraction, stride: int) -> NDArray[np.
     >>> scoring_frames(0.2, Fraction(30), 2)
     array([0, 2, 4])
     """
-    # More frames than needed; comparing times then decides which ones count, as everywhere else.
+    # More frames than needed; only those with times below the duration are kept.
     upper = int(Fraction(duration_s) * fps) + 2
     frames = np.arange(0, upper, stride, dtype=np.int64)
     return frames[frame_times(frames, fps) < duration_s]

@@ -288,6 +288,6 @@ def inter_video_loss(distance: Tensor, score: Tensor) -> Tensor:
 
 
 def _matched(distance: Tensor, columns: Tensor, rows: Tensor) -> Tensor:
-    """Return the mean distance of rows to their matches, plus that of columns to theirs, (B,)."""
+    """Return the mean distance of rows to their matches, plus the mean distance of columns to theirs, (B,)."""
     of_rows = distance.gather(2, columns[:, :, None]).mean((1, 2))
     return of_rows + distance.gather(1, rows[:, None, :]).mean((1, 2))

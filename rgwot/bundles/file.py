@@ -36,7 +36,7 @@ FORMAT = 2
 SUFFIX = ".rgwot"
 MANIFEST_FILE = "manifest.json"
 #: Parts of a bundle: the trained encoder, or what another embedding learned; what the decoder learned; labels of known
-#: videos; what these look like (`rgwot.bundles.likeness`).
+#: videos; what known videos look like (`rgwot.bundles.likeness`).
 MODEL, EMBEDDING, DECODER, ANSWERS, LIKENESS = (
     "model.pt", "embedding.npz", "decoder.npz", "answers.npz", "likeness.npz"
 )  # fmt: skip

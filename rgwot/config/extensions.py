@@ -69,7 +69,7 @@ _FILES: set[Path] = set()
 
 
 def extend(extension: Extension, source: str = "extension") -> None:
-    """Add the models of an extension to the library; a second call replaces those of the same ``source``.
+    """Add the models of an extension to the library; a second call replaces the models of the same ``source``.
 
     Parameters
     ----------

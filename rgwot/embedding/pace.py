@@ -80,7 +80,7 @@ def _change(x: NDArray[Any], usual: float) -> NDArray[np.float64]:
     means = uniform_filter1d(np.asarray(x, dtype=np.float64), 2 * half + 1, axis=0, mode="nearest")
     apart = means[np.minimum(at + half + 1, len(x) - 1)] - means[np.maximum(at - half - 1, 0)]
     change = uniform_filter1d(np.linalg.norm(apart, axis=1), 2 * half + 1, mode="nearest")
-    # The running mean may leave slightly negative values; a small minimum is used instead, and for samples at rest.
+    # The running mean may leave slightly negative values, so changes have a small positive minimum.
     return np.asarray(np.maximum(change, 1e-4 * change.max(initial=0)))
 
 

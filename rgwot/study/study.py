@@ -90,7 +90,7 @@ class Task:
 
     @property
     def tree(self) -> Tree:
-        """Its results."""
+        """The results of the task."""
         return Tree(Path(RESULTS), self.dataset, self.name)
 
 
