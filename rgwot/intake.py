@@ -289,7 +289,7 @@ def _rates(fps: Rates | None, names: list[str]) -> dict[str, Fraction]:
 
 
 def _common(rates: Mapping[str, Fraction]) -> Fraction | None:
-    """Return the middle one of rates that nearly agree; None if they do not."""
+    """Return the middle of rates that nearly agree; None if they do not."""
     middle = sorted(rates.values())[len(rates) // 2]
     return middle if all(abs(rate - middle) <= CONTRADICTS * middle for rate in rates.values()) else None
 

@@ -87,7 +87,7 @@ def result_id(segments: pd.DataFrame) -> str:
 def read_names(path: str | os.PathLike[str] | None) -> dict[str, RunNames]:
     """Read typed names by run (``method/decoder/seedN``), {} for a missing file; raise RgwotError for an invalid file.
 
-    If the id of a run has changed since, its names are returned by the present id.
+    If the id of a run has changed since, its names are also returned by the present id.
     """
     content = None if path is None or not Path(path).exists() else read_yaml(path)
     if content is None:

@@ -120,8 +120,7 @@ class Tree:
 
     @classmethod
     def of_folder(cls, folder: Path) -> Self | None:
-        """Return the tree of a folder ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``, or None for other
-        folders."""
+        """Return the tree of a folder ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``; None for others."""
         parts = folder.absolute().parts
         there = len(parts) > 7 and parts[-6] == "keysteps" and Run.of_folder(folder) is not None
         return cls(Path(*parts[:-6]), parts[-3], parts[-2]) if there else None

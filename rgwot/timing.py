@@ -34,7 +34,7 @@ class VideoInfo:
     width: int = 0  #: in pixels, of the upright picture that a player shows
     height: int = 0
     frames: int | None = None  #: number of frames, if the container states it
-    #: Time in seconds at which a player shows the first frame; 0 below `LATE_S`. Annotations have the player's clock.
+    #: Time in seconds at which a player shows the first frame; 0 below `LATE_S`. Annotations and exports use its clock.
     start_s: float = 0.0
     remark: str = ""  #: what is unusual, and what was chosen
 

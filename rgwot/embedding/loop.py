@@ -142,8 +142,7 @@ class Trainer:
         """Train until the last iteration; yield the records of the iterations of every optimiser step after it.
 
         A new iteration over the steps continues with the next one. The last step averages over fewer pairs when
-        ``accumulation``
-        does not divide the iterations; its gradient is still divided by ``accumulation``.
+        ``accumulation`` does not divide the iterations; its gradient is still divided by ``accumulation``.
 
         Raises
         ------

@@ -245,7 +245,7 @@ def stored_type(read: Callable[[int, int, str], NDArray[np.floating]], count: in
 
 
 def _numbers_of(scales: float, dtype: str) -> dict[str, object]:
-    """Return a store's attributes on its numbers: how far the scales of channels differ, and the type (not float16)."""
+    """Return a store's attributes on its numbers: how far the scales of channels differ, and any type but float16."""
     return {"scales": scales, **({} if dtype == "float16" else {"stored": dtype})}
 
 
