@@ -67,7 +67,7 @@ log = logging.getLogger(__name__)
 
 
 def _gone(store: VideoFeatures) -> Embedded:
-    """Stand in for a function that embeds a video, after pickling."""
+    """Take the place of the function that embeds a video in a result that was pickled."""
     raise RgwotError(f"{store.video}: cannot be embedded by a result that was pickled; use predict")
 
 

@@ -33,8 +33,9 @@ def export(
 ) -> None:
     """Export a result in the FORMAT of another program into OUTPUT, a new folder or an unchanged export.
 
-    KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0, by default the result that the
-    page of the study shows first, or the annotations of a task with their marks, results/annotations/demo/assembly.csv.
+    KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0; by default, the result that the
+    page of the study shows first. It may also be a table of annotations, such as results/annotations/demo/assembly.csv;
+    marks are then exported, too.
     """
     from rgwot.reporting.chosen import result_folder
     from rgwot.reporting.export import export_keysteps

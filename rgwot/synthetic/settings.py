@@ -34,7 +34,7 @@ class SynthSettings(Block):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.max_s < self.min_s:
-            raise ValueError(f"max_s = {self.max_s:g} is below min_s = {self.min_s:g}")
+            raise ValueError(f"max_s: found {self.max_s:g}, expected at least min_s = {self.min_s:g}")
         if len(set(self.tasks)) != len(self.tasks):
             raise ValueError(f"tasks: found {', '.join(self.tasks)}; expected every task once")
         return self
