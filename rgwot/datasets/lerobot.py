@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-#: Columns of the table of frames: the list of language annotations, equal for all frames of an episode, and before
-#: LeRobot 0.6 the row number in ``meta/subtasks.parquet``.
+#: Columns of the table of frames: the list of language annotations (equal for all frames of an episode) and, before
+#: LeRobot 0.6, the row number in ``meta/subtasks.parquet``.
 PERSISTENT, SUBTASK_INDEX = "language_persistent", "subtask_index"
 AGAIN = "correct the dataset, or download it again"
 INFO, SUBTASKS, EPISODES = "meta/info.json", "meta/subtasks.parquet", "meta/episodes.jsonl"

@@ -85,7 +85,7 @@ class Task:
 
     @property
     def facts(self) -> TaskFacts | None:
-        """What is registered about it; None for a user's own task."""
+        """The registered facts about the task; None for a user's own task."""
         return registered_facts(self.dataset, self.name, self.options)
 
     @property

@@ -10,7 +10,7 @@ from rgwot.blocks import Block
 
 
 class SynthSettings(Block):
-    """The content of a synthetic dataset; the levels are the means of EgoProceL's 16 tasks."""
+    """The content of a synthetic dataset; by default, shares and distances are the means of EgoProceL's 16 tasks."""
 
     layout: Literal["folder"] = Field("folder", description="folder: one folder per task")
     tasks: tuple[str, ...] = Field(("assembly",), min_length=1, description="tasks to write")
