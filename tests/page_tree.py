@@ -30,7 +30,7 @@ FPS = 5
 STEPS = ("pour water", "stir", "drink it all")
 SETTINGS = {"decode.K": 4, "graphcut.restarts": 1}
 TAUGHT = "labelled"
-#: Segments (start, end, step) of the videos in turn, in seconds.
+#: Segments (start, end, step) of each video in seconds; further videos begin again with the first.
 PLANS = (
     ((0.5, 1.7, 1), (2.0, 3.4, 2), (4.0, 5.5, 3)),
     ((0.3, 1.9, 1), (2.2, 3.0, 3), (3.3, 5.8, 2)),

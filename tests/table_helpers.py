@@ -56,7 +56,7 @@ def written(folder, text, name="mine"):
 
 
 def write_scores(folder, run, values, **counts):
-    """Write the scores of one run, (method, decoder, dataset, task, seed): `values` is the F1, and the IoU is its half.
+    """Write the scores of one run (method, decoder, dataset, task, seed): `values` is F1, and IoU is half of it.
 
     Every protocol, background and label rule gets the same value unless `values` is a function of the three.
     """

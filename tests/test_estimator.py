@@ -103,7 +103,7 @@ def test_a_random_state_draws_the_seed() -> None:
 
 
 class OfArrays(rgwot.ProcedureLearner):
-    """Takes the arrays (n, C) of scikit-learn's checks: three recordings, one after the other."""
+    """A learner for the arrays (n, C) of scikit-learn's checks, which it splits into three recordings."""
 
     def fit(self, X: Any, y: Any = None) -> Any:
         super().fit(np.array_split(np.asarray(X), 3))

@@ -405,7 +405,7 @@ def children() -> set[str]:
 def test_memory_does_not_grow_with_the_length(tmp_path: Path) -> None:
     def peak_mb(count: int) -> float:
         path = write_video(tmp_path / f"{count}.mp4", count, 30, size=(320, 240), gop=30)
-        # Every measurement has a child of its own, since the peak of finished children never falls.
+        # Every measurement has its own process, because the peak memory of finished children never falls.
         code = (
             "import resource, numpy as np\n"
             "from rgwot.video import FrameReader\n"

@@ -29,7 +29,7 @@ def test_ratio_is_one_of_means_and_not_a_mean_of_ratios():
 
 
 def test_tasks_are_paired():
-    # Tasks differ by a factor of nine; the second method has two thirds of the score in every task, so in every draw.
+    # Tasks differ by a factor of nine, but the ratio of the methods is the same in every task and so in every draw.
     hard_and_easy = [np.array([0.1]), np.array([0.9]), np.array([0.5])]
     comparison = compare(hard_and_easy, [2 / 3 * of_task for of_task in hard_and_easy])
     assert comparison == pytest.approx((1.5, 1.5, 1.5))

@@ -38,5 +38,5 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 @pytest.fixture(scope="session")
 def results(study: Study) -> Callable[..., tuple[Path, Path]]:
-    """The results of the study, each made once: method, decoder, videos held out -> folder of key steps, bundle."""
+    """A function that returns the folder of key steps and the bundle of a result, and makes each result only once."""
     return cache(study.result)

@@ -111,7 +111,7 @@ def test_a_video_file_is_extracted_once_and_gets_the_same(study: Study, results:
     assert not list(out.rglob("*.jpg"))
     draw_page(bundle, out)
     assert list(out.rglob("*.jpg"))
-    # Its pictures are in the page.
+    # The page contains pictures of the video.
     page = (out / "page.html").read_text()
     assert page.count("data:image/jpeg") + page.count("/9j/") > 0
     # The title is that of the video; the page names the study, because the counts of the procedure come from it.

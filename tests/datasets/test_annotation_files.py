@@ -91,7 +91,7 @@ def _annotation(kind: str, ident: str, attributes: str, value: str) -> str:
 
 
 def test_tiers_of_elan_that_depend_on_others_have_the_times_that_elan_shows(tmp_path: Path) -> None:
-    """A file without a schema, with a child per segment, and segments divided in time and by order."""
+    """Tiers of a file without a schema have an annotation per parent, or divide parents in time or in order."""
     path = tmp_path / "a.eaf"
     content = {
         "segments": aligned("a1", 1, 4, "1") + aligned("a2", 4, 5, "2"),
@@ -439,7 +439,7 @@ def test_annotations_of_every_kind_beside_videos(tmp_path: Path, caplog: pytest.
     (task / "grid.csv").write_text("start_s,end_s,label\n1,2,step 10\n")
     (task / "frames.txt").write_text("background\n" * 30 + "stir\n" * 60)
     (task / "numbers.csv").write_text("1,2.5,3 pour water\n")
-    # A file that no video is named like annotates the videos without an annotation of their own.
+    # A file whose name is that of no video annotates all videos that have no annotation of their own.
     (task / "coding.boris").write_text(json.dumps(project(*EVENTS)))
     options = {"tier": "steps", "labels_fps": 30}
     out = tmp_path / "manifest.csv", tmp_path / "annotations.csv"
@@ -584,7 +584,7 @@ def test_a_table_annotates_features_that_are_not_tables(tmp_path: Path) -> None:
     ),
 )
 @pytest.mark.parametrize("content", [b"", b"\x00\x01\x02\xff", b"[1]", "é".encode("latin-1")])
-def test_files_of_nothing_end_in_one_line(tmp_path: Path, name: str, content: bytes) -> None:
+def test_files_without_annotations_end_in_one_line(tmp_path: Path, name: str, content: bytes) -> None:
     if not name.startswith("gone"):
         (tmp_path / name).write_bytes(content)
     if content == b"" and name in ("a.csv", "a.tsv", "a.txt"):

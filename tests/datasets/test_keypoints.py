@@ -274,7 +274,7 @@ LEFT_OUT = "{} files of DeepLabCut are left out .*, such as mice/Trial1DLC_resne
 
 @pytest.mark.parametrize("layout", ["folder", "features"])
 def test_a_folder_of_deeplabcut(layout: str, analysed: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    # Left out are unfiltered tables and labelled videos; the layout of videos does not look at .h5 files.
+    # Unfiltered tables and labelled videos are left out; the layout `folder` ignores .h5 files.
     told = LEFT_OUT.format(12 if layout == "features" else 6)
     if layout == "features":
         for video in analysed.rglob("Trial?.mp4"):

@@ -344,7 +344,7 @@ def test_the_present_form(root: Path, tmp_path: Path) -> None:
     assert after.drop_columns(["language_persistent"]).equals(before.replace_schema_metadata(None))
     frames = after.to_pylist()
     first = frames[0]["language_persistent"]
-    # Every frame has the rows of the whole episode, also those of background; a row has the time of a frame.
+    # Every frame has all rows of its episode, including those of background; a row has the time of its first frame.
     starts = ((0, "background"), (4, "reach"), (10, "background"), (12, "grasp"))
     assert [(row["timestamp"], row["content"]) for row in first] == [
         (frames[at]["timestamp"], name) for at, name in starts
@@ -368,7 +368,7 @@ def test_the_present_form(root: Path, tmp_path: Path) -> None:
 
 
 def test_frames_and_videos_are_in_files_of_their_own_numbers(root: Path, tmp_path: Path) -> None:
-    # Put all frames in one table; equal numbers in its two videos may mean different subtasks.
+    # Put all frames into one table; the same number may mean different subtasks in the two video files.
     import_episodes(root, tmp_path / "out")
     export("lerobot", results(tmp_path / "out"), tmp_path / "made")
     copied_over(root, tmp_path / "made")

@@ -160,7 +160,7 @@ def test_the_doctor_has_no_error(dataset: str, data: Path) -> None:
     assert not report.files.unassigned
 
 
-def test_the_cameras_that_are_there_are_said(data: Path) -> None:
+def test_an_error_about_a_view_names_the_cameras_that_exist(data: Path) -> None:
     options = {"subset": "cmu_mmac", "view": "back"}
     with pytest.raises(RgwotError, match=r"view 6510211; files of cameras: 7150991: 3, 7151062: 2"):
         find("mine", "packed", Path("data/egoprocel_fact"), options).of("Brownie")
@@ -232,7 +232,7 @@ def make_manifest(folder: Path, layout: str, options: dict[str, Any], form: dict
 
 
 def archive(folder: Path, **changed: Any) -> Path:
-    """Write an archive of two videos of five features each, with something changed, and its table; return the table."""
+    """Write an archive of two videos of five features each, with changed entries, and its table; return the table."""
     times = torch.tensor([0, 0.2, 0.5, 0.7, 1.0])
     content: dict[str, Any] = {
         "paths": ["0003.pt", "0004.pt"],

@@ -102,7 +102,7 @@ def test_what_is_fitted_is_white(shape: tuple[int, int]) -> None:
     assert white.shape == (len(x), 5)
     np.testing.assert_allclose(white.mean(axis=0), 0, atol=1e-10)
     np.testing.assert_allclose(white.T @ white / len(x), np.eye(5), atol=1e-10)
-    # They are the components of largest variance, computed here from the singular values of the samples.
+    # The fitted components are those of largest variance, here from the singular value decomposition of the samples.
     _, singular, rows = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
     deviations = 1 / np.linalg.norm(whitening.basis, axis=0)
     np.testing.assert_allclose(deviations, singular[:5] / np.sqrt(len(x)))
@@ -258,14 +258,14 @@ def test_discrete_channels_have_neither_speed_nor_variability() -> None:
 
 
 def test_held_out_videos_follow_the_training_videos() -> None:
-    """A channel that is discrete in the training videos alone has no motion; in bundles of before, all have."""
+    """Channels that are discrete in the training videos have no motion, except in bundles of earlier revisions."""
     stores, other = [with_tools(seed, measured=2) for seed in range(3)], with_tools(3, measured=2, noise=0.1)
     embed = fit_whitened(stores, 0, MOVING)
     assert isinstance(embed, Fitted)
     restored = restore_whitened(embed.learned, MOVING)
     for store in (*stores, other):
         np.testing.assert_array_equal(restored(store).embedding, embed(store).embedding)
-    # With other components, whose weights of this motion are not 0, one sees whether it was left out.
+    # Replace the components by others with nonzero weights for this motion, to see whether it is left out.
     shape = embed.learned["basis"].shape
     learned = {**embed.learned, "basis": np.random.default_rng(5).normal(size=shape)}
     whitening = Whitening(learned["mean"], learned["basis"], blocks=2)

@@ -24,13 +24,13 @@ class Kind:
     name
         What is wrong with it.
     make
-        Writes it into a folder and returns its path.
+        Function that writes the video into a folder and returns its path.
     manifest
         What planning and the manifest say under ``skip``: ``listed``, ``skipped``, or ``no video`` where the file is
-        not taken for one. Under ``fail`` a skipped video ends the stage with the file named.
+        not taken for a video. Under ``fail``, a skipped video ends the stage with an error that names the file.
     store
-        Status of its feature store under ``skip``; empty where there is none. Under ``fail`` anything but ``ok`` ends
-        the stage with the file named.
+        Status of its feature store under ``skip``; empty if there is none. Under ``fail``, any status but ``ok`` ends
+        the stage with an error that names the file.
     said
         Words that the reason contains.
     """

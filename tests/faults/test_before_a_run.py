@@ -123,7 +123,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """Return a checkout with two videos of a user, their manifest and their features."""
     checkout = own_videos(Checkout.copied_to(tmp_path_factory.mktemp("sources") / "checkout"))
     for path in (checkout.path / "videos/tea").iterdir():
-        # Long before the results, as data mostly is.
+        # Data is usually much older than results.
         os.utime(path, (10**9, 10**9))
     output = checkout.snakemake(MANIFEST, INDEX, more=["own.yaml"])
     assert output.returncode == 0, output.text

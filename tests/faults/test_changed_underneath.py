@@ -212,7 +212,7 @@ class Runs:
     [*((place, saved) for place in ("model", "features", "backbone") for saved in ("pickle", "torch"))]
     + [("features", "numpy"), ("features", "pickle named .npy")],
 )
-def test_a_pickle_is_not_executed_and_nobody_is_advised_to(place: str, saved: str) -> None:
+def test_a_pickle_is_not_executed_and_no_message_advises_it(place: str, saved: str) -> None:
     path = MODEL if place == "model" else Path("other.npy" if saved in ("numpy", "pickle named .npy") else "other.pt")
     if saved.startswith("pickle"):
         path.write_bytes(pickle.dumps(Runs()))

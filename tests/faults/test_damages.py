@@ -81,7 +81,7 @@ def quiet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 def settled(checkout: Checkout) -> bool:
-    """Return whether nothing is out of date with the original configuration, but key steps are with another K."""
+    """Return whether key steps are out of date with another K, and nothing with the original configuration."""
     (checkout.path / "config.yaml").write_text(CONFIG, encoding="utf-8")
     there = not snakemake(checkout, SCORES, options=("-n", "--cores", "1", "--quiet", "rules")).jobs
     (checkout.path / "config.yaml").write_text(EDITS[0], encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A full disk: one line with the file and the cause, nothing half written, and the next run with room finishes."""
+"""On a full disk, a command names file and cause in one line, leaves no partial file, and can be run again later."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def untimed(path: Path) -> str:
     return re.sub(r'"decoding_cpu_s": [0-9.]+', "", path.read_text())
 
 
-# The decoder `viterbi` knows one order for all videos, and these differ.
+# The decoder `viterbi` assumes one order for all videos, and these videos have different orders.
 @pytest.mark.parametrize(
     ("decoder", "solver"),
     [("graphcut", "expansion"), *((name, "exact") for name in ALONE if name != "viterbi")],

@@ -529,13 +529,13 @@ def test_a_mark_beside_whole_videos_extends_as_far_as_its_label_explains_the_sam
 
 
 def test_a_few_right_marks_beside_whole_videos_do_not_cost_the_steps_between_them() -> None:
-    """A mark says what is at its moment; the rest is known from the videos that are labelled as a whole."""
+    """A mark gives the step of its moment; all other steps are known from the videos that are labelled as a whole."""
     generator = np.random.default_rng(3)
     centres, looks = generator.normal(size=(8, 16)), np.tile(np.repeat(np.arange(8), 8), 4)
     x = centres[looks] + 0.6 * generator.normal(size=(len(looks), 16))
     given = np.where(np.arange(len(looks)) < 3 * 64, looks, UNKNOWN)
     marks = np.zeros(len(looks), dtype=bool)
-    # Every step of the last video has a mark, but for one.
+    # All steps of the last video except one have a mark.
     marks[[3 * 64 + at for at in (4, 12, 20, 36, 44, 52, 60)]] = True
     given[marks] = looks[marks]
     frames = Frames(x, (64,) * 4, 2.0, given=given, marked=marks)

@@ -67,7 +67,7 @@ def test_unlabelled_time_that_looks_like_labelled_steps_is_covered(recordings: A
     assert uncovered(task, given(sparse, marks=marks)) is None
 
 
-def test_it_is_a_warning_of_the_result(recordings: Any, tmp_path: Path) -> None:
+def test_an_uncovered_step_is_a_warning_of_the_result(recordings: Any, tmp_path: Path) -> None:
     task, labels = recordings
     videos = {name: video.embedding for name, video in task.videos.items()}
     hidden = {name: np.where(labels[name] == K, -1, labels[name]) for name in ("v0", "v1", "v2")}

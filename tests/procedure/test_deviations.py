@@ -141,12 +141,12 @@ def test_deviations_are_decided_by_support_and_agreement() -> None:
     def sureness(annotated: Sequence[str]) -> dict[tuple[str, str, int], float | None]:
         return {(d.video, d.kind, d.key_step): d.sureness for d in decided(found, others, read, support, annotated)}
 
-    # Of 6, which the result lacks, the second reading is surer that it came too late; 7 is not in the second reading,
-    # and 8, which only the second reading has out of order, needs more support.
+    # Key step 6, missing in the result, is late in the second reading, which counts more. Key step 7 is out of order in
+    # the result alone, and 8 in the second reading alone, which would need more support.
     sure = {("a", "missing", 1): 0.8, ("a", "too_late", 2): 0.5, ("b", "missing", 3): 1.0, ("c", "added", 4): None,
             ("c", "repeated", 1): 0.8, ("c", "too_late", 6): 0.5, ("c", "too_late", 7): 0.1}  # fmt: skip
     assert sureness(["b"]) == sure
-    # Without labels by a person, no deviation is plain; a video without a second reading keeps its sureness.
+    # Without annotations, sureness is at most 0.5, and video b, which has no second reading, has no sureness.
     assert sureness([]) == {key: None if value is None else min(value, 0.5) for key, value in sure.items()} | {
         ("b", "missing", 3): None
     }

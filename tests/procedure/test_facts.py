@@ -72,7 +72,7 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
     once = replace(TEA, nodes=tuple(replace(one, repeats=1.0) for one in TEA.nodes))
     assert "Times per video" in step_table(step_facts(TEA))[0]
     assert "Times per video" not in step_table(step_facts(once))[0]
-    # Nor does a column say anything in which every key step lists every other one.
+    # A column is also left out if every key step lists every other one in it.
     heading = "No order known with"
     assert heading in step_table(step_facts(few))[0]
     assert heading not in step_table(step_facts(replace(few, needs=(), groups=(), unordered=((1, 2, 3, 4),))))[0]
@@ -227,5 +227,5 @@ def test_a_deviation_that_no_segment_shows_comes_from_a_second_reading() -> None
     recording = Recording("a", (Event(1, 0, 10), Event(2, 10, 20)), 20)
     found = [Deviation("a", "repeated", 2, start, start + 4, 3.0, 0.5) for start in (0.0, 8.0, 7.0)]
     kinds = [row.told for row in deviation_facts(found, [recording])]
-    # Half of the second one lies in the segment of key step 2.
+    # The second deviation, from 8 to 12 s, lies half in the segment of key step 2.
     assert kinds == ["perhaps again, by a second reading alone", "perhaps again", kinds[0]]

@@ -62,7 +62,7 @@ class Tree:
         self.folder, self.facts = folder, facts
 
     def fill(self, figure: str) -> None:
-        """Write every file of a figure that is not there."""
+        """Write every missing file of a figure."""
         for file in targets.figure_files(self.facts, figure):
             path = self.folder / file
             if not path.exists():

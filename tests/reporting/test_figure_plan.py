@@ -44,7 +44,7 @@ def test_a_sweep_has_a_row_for_every_value(facts: Study) -> None:
     assert list(radius) == [0.01, 0.02, 0.03, 0.035, 0.05, 0.065, 0.1, 0.2]
     assert {parts(file)["method"] for file in alpha[0.9]} == {"rgwot@alpha=0.9"}
     assert (shown(facts, "sensitivity")[0].frames, shown(facts, "sensitivity")[0].epsilon) == (33, 0.07)
-    # The published value of every sweep is the default model: one training for all four.
+    # The published value of every sweep is the default model, so one training serves all four.
     published = [line[value] for line, value in zip((alpha, radius, rho, margin), (0.3, 0.02, 0.35, 2), strict=True)]
     assert {parts(file)["method"] for files in published for file in files} == {"rgwot"}
     assert len(published) == 4

@@ -106,7 +106,7 @@ def test_single_tasks_and_all_tasks_of_a_dataset_are_places():
         ({"lines": "row"}, "unknown lines 'row'; did you mean 'rows'"),
     ],
 )  # fmt: skip
-def test_a_table_that_cannot_be_is_refused(tmp_path, changes, said):
+def test_an_invalid_table_is_refused(tmp_path, changes, said):
     with pytest.raises(RgwotError, match=said):
         small_table(tmp_path, **changes)
 

@@ -1,4 +1,4 @@
-"""Scripts of the workflow: what a job does at another attempt."""
+"""Scripts of the workflow: what a job does if it is attempted again."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from synthetic_trees.base import TaskPlaces, TreeSettings, TreeVideo, three_colu
 
 __all__ = ["TreeSettings", "TreeVideo", "files", "plan", "task_places", "write_tree"]
 
-#: For every layout, a function for its tasks with the places of their videos, and one for all other files, by path.
+#: For every layout, a function that returns its tasks with their videos, and a function that returns all other files.
 LAYOUTS: dict[str, Any] = {
     "egoprocel": (egoprocel.tasks, three_column_files),
     "procel": (procel.tasks, procel.files),

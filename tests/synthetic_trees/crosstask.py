@@ -21,7 +21,7 @@ _README = "Synthetic clips laid out like the CrossTask release.\n"
 # File suffixes that download tools leave.
 _CONTAINERS = (".mp4", ".webm", ".mkv")
 _OVERLAP_S = 0.2
-# Every fourth file has rows that overlap and are out of order, as 744 and 49 of the 2750 released ones.
+# Every fourth file has overlapping rows, as 744 of the 2750 released files, and rows out of order, as 49 of them.
 _EVERY, _ODD_ONE = 4, 1
 
 

@@ -93,7 +93,7 @@ def _said(
     process.start()
     process.join(timeout_s)
     if process.exitcode is None:
-        # If asked to end, Snakemake ends its jobs, or hangs while it does; if it alone were killed, they would go on.
+        # When asked to end, Snakemake ends its jobs, but may hang. If only Snakemake were killed, its jobs would go on.
         process.terminate()
         process.join(30)
         with contextlib.suppress(ProcessLookupError):
@@ -255,7 +255,7 @@ LAYOUTS = ("egoprocel", "procel", "crosstask")
 
 
 def touch_tree(root: Path, layout: str, videos: int | None = None, cameras: int = 1) -> int:
-    """Create the tree of published datasets as empty files, and the lists that planning reads; return how many videos.
+    """Create the tree of datasets as empty files, and lists that planning reads; return the number of videos.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ def _end_with(alive: int, folder: Path) -> None:
 
 
 def _end_job_with(client: socket.socket, job: int) -> None:
-    # A client ends when it is told how its job ended; if it ends earlier, it was killed, and its job is killed, too.
+    # A client waits for the result of its job. If it ends earlier, it was killed, and its job is killed, too.
     with contextlib.suppress(ProcessLookupError):
         if not client.recv(1):
             os.kill(job, signal.SIGKILL)

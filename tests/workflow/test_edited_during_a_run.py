@@ -133,7 +133,7 @@ def test_a_run_in_another_folder_is_no_job_of_the_run_that_starts_it(
     assert configuration_of_the_run({"decode": {"K": 5}}) == {"decode": {"K": 5}}
 
 
-# Files that people edit, and that jobs read: one that was edited while a job read it is older than what the job wrote.
+# Files that people edit and jobs read. A file that is edited while a job reads it is older than what the job writes.
 
 PAGE = "results/report/mine/tea.html"
 SCORES = "results/scores/raw/kmeans/mine/tea/seed0.csv"

@@ -61,7 +61,7 @@ def test_an_empty_list_of_targets_trains_nothing(plans: dict[str, Said]) -> None
     assert (jobs["decode"], jobs["page"]) == (2, 0)
 
 
-# The tables of the paper and of its supplement, and the one that it lacks.
+# The tables of the paper and of its supplement, and `protocols`, which the paper does not have.
 OF_THE_PAPER = {
     "egoprocel", "third_person", "multimodal", "action_segmentation",
     "ablation_components", "ablation_clustering", "ablation_k", "ablation_training_videos",

@@ -174,7 +174,7 @@ def dense_band(n: int, reach: int) -> torch.Tensor:
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("capped", [True, False])
 def test_a_padded_video_has_no_mass_after_its_own_frames(shared: bool, capped: bool) -> None:
-    """Compare with dense, masked matrices over all N frames, and one step size per batch if it is shared."""
+    """Compare with dense, masked matrices over all N frames; if ``shared``, the batch has one step size."""
     N, K, block = 64, 3, Asot(N=64, pad=True, r=0.05, capped=capped)
     # Frames and centres are near each other, so that gradients are small and step sizes large.
     toward = torch.nn.functional.one_hot(torch.tensor(0), 5)
@@ -227,7 +227,7 @@ def test_released_frames_are_scaled_as_drawn_with_the_copies_of_the_last() -> No
 @pytest.mark.parametrize("column", ["first", "last"])
 @pytest.mark.parametrize("pad", [False, True])
 def test_the_alignment_is_the_25_passes_over_dense_matrices(column: str, pad: bool) -> None:
-    """With the column ``last``, the first true frame is dropped instead of the virtual one, as in the released code."""
+    """If the virtual column is the last, the first true frame is dropped instead of it, as in the released code."""
     n, m, block = 18, 23, Asot(N=40, pad=pad, r=0.1)
     x, y = unit_vectors(n, 4).requires_grad_(), unit_vectors(m, 4, seed=1).requires_grad_()
     N, M = (40, 40) if pad else (n, m)

@@ -244,8 +244,8 @@ def test_the_virtual_frame_takes_mass_from_strangers() -> None:
 def test_without_a_price_on_marginals_it_is_pots_partial_transport_of_the_same_mass() -> None:
     """Costs are positive, so no marginal of the plan exceeds 1/N or 1/M, and POT's limits on them do not act.
 
-    In POT 0.9.7, the gradient of the fused problem has the sum of the linear cost, a constant, in place of its
-    entries, so for any alpha its loop minimises the structure alone. For the linear cost, its projection is compared.
+    In the fused problem, the gradient of POT 0.9.7 has the sum of the linear cost, a constant, in place of its entries,
+    so POT minimises the structure alone. With a linear cost, the plan is compared with the projection of its gradient.
     """
     cost, p, q = costs(3, 1, 9, 7), ot.unif(9), ot.unif(7)
     kernels = [laplace_kernel(size, 0.2).double().numpy() for size in (9, 7)]
