@@ -24,7 +24,7 @@ Record = Callable[[Labels], Array]
 
 
 class Task(NamedTuple):
-    """Features (T, D) and labels (T,) of every recording, 0 is background; samples per second; number of steps."""
+    """Features (T, D) and labels (T,) of every recording (0 is background), samples per second, and number of steps."""
 
     features: list[NDArray[np.float32]]
     labels: list[Labels]
@@ -136,8 +136,8 @@ def _timeline(recipe: Recipe, rng: np.random.Generator) -> Labels:
     for step in steps:
         pieces.append((step + 1, recipe.durations[step] * rng.lognormal(0, recipe.spread)))
         if rng.random() < 0.5 and recipe.background:
-            # Half of the gaps have background, whose length varies more than that of steps; the mean of the random
-            # factor is 1.
+            # Half of the gaps have background, whose length varies more than that of steps; the random factor has
+            # mean 1.
             length = 2 * typical * recipe.background / (1 - recipe.background) * np.exp(recipe.spread**2 / 2)
             pieces.append((0, length * rng.lognormal(-0.5, 1)))
     counts = [max(2, round(duration * recipe.fps)) for _, duration in pieces]
@@ -179,7 +179,7 @@ def _segments(labels: Labels) -> Labels:
 
 
 def _levels(steps: Array, labels: Labels, rng: np.random.Generator, varies: float) -> Array:
-    """Return the values (T, R) of steps (K, R), a little different in every segment; those of background are random."""
+    """Return values (T, R): those of ``steps`` (K, R), a little different in every segment; random for background."""
     segment = _segments(labels)
     first = np.flatnonzero(np.r_[True, np.diff(labels) != 0])
     own = rng.normal(size=(len(first), steps.shape[1]))
@@ -198,7 +198,7 @@ def _drift(T: int, size: Array, rng: np.random.Generator) -> Array:
 
 
 def _low_pass(x: Array, samples: float) -> Array:
-    """Follow x (T, R) with a lag: two filters of first order, of a time constant in samples."""
+    """Smooth x (T, R) with a lag, by two filters of first order with a time constant in samples."""
     keep = np.exp(-1 / samples)
     for _ in range(2):
         x = np.asarray(lfilter([1 - keep], [1, -keep], x, axis=0, zi=keep * x[:1])[0])
@@ -206,7 +206,7 @@ def _low_pass(x: Array, samples: float) -> Array:
 
 
 def _sensors(recipe: Recipe, rng: np.random.Generator) -> Record:
-    """Means and deviations of 24 worn sensors in windows of a sample: posture, and how strongly and fast one moves."""
+    """Means and deviations of 24 worn sensors in windows of a sample: posture, and strength and speed of movements."""
     K, R = len(recipe.durations), 24
     posture = rng.normal(size=(K, R)) * 0.4 * _several(R, 3, rng)
     strength = rng.normal(0, 0.15, (K, R)) + np.log(_several(K, 1.4, rng))[:, None]
@@ -236,7 +236,7 @@ def _kinematics(recipe: Recipe, rng: np.random.Generator) -> Record:
 
     def record(labels: Labels) -> Array:
         T = len(labels)
-        # Within a step, the target moves to another place near that of the step about every second.
+        # Within a step, about every second, the target moves to another place near the place of the step.
         often = np.r_[rate, rate.mean()][np.where(labels > 0, labels - 1, K)] / recipe.fps
         started = np.flatnonzero((rng.random(T) < often) | np.r_[True, np.diff(labels) != 0])
         place = np.searchsorted(started, np.arange(T), side="right") - 1
