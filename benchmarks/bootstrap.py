@@ -1,4 +1,4 @@
-"""How far a comparison of two methods over tasks and seeds can be trusted: the paired bootstrap.
+"""Intervals for comparisons of two methods over tasks and seeds, by the paired bootstrap.
 
 `scipy.stats.bootstrap` draws at one level; here tasks are drawn, and seeds within them.
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 DRAWS = 10_000
-#: Number of draws in one array; it limits memory.
+#: Number of draws that are computed at once, which limits memory.
 _AT_ONCE = 1000
 
 HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "cannot tell"

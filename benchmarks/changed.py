@@ -157,7 +157,7 @@ def changed(task: Task, change: str, draw: int) -> Changed:
 
 
 def right(seen: Seen, found: Labels, blocks: dict[int, int]) -> list[bool]:
-    """Return whether each sample of a step whose block was changed gets this step."""
+    """Return, for each sample of the changed steps, whether it is labelled with its step."""
     parts = seen.split(found + 1)
     return [bool(one) for v, k in blocks.items() for one in parts[v][seen.task.labels[v] == k] == k]
 
@@ -221,7 +221,7 @@ def read_record() -> pd.DataFrame:
 
 
 def main() -> None:
-    """Measure what is missing, then renew the page."""
+    """Measure missing lines, then renew the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--changes", nargs="+", default=CHANGES, choices=CHANGES, metavar="CHANGE")
     parser.add_argument("--draws", type=int, default=6)

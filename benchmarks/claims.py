@@ -45,7 +45,7 @@ EVERY: tuple[Cell, ...] = tuple(
     for background in ("with", "without")
     for protocol in ("macro_task", "micro_video", "macro_video", "strict_task")
 )
-#: What claims compare, as method and decoder; settings in native frames are a tenth for synthetic clips.
+#: Experiments that claims compare, as method and decoder; settings in native frames are a tenth for synthetic clips.
 EXPERIMENTS = {
     "rgwot": ("rgwot", "graphcut"),
     "vaot": ("vaot", "graphcut"),
@@ -229,7 +229,7 @@ def _elsewhere(whole: Sequence[Mapping[Any, Any]]) -> str:
 
 
 def main() -> None:
-    """Make the runs, judge the claims, keep the table, and print how long it took."""
+    """Make the runs, judge the claims, save the table, and print the time taken."""
     parser = options_of(__doc__)
     parser.add_argument("--datasets", nargs="+", default=[], help="datasets of the configuration")
     ids = [claim.id for claim in CLAIMS]
@@ -256,7 +256,7 @@ def main() -> None:
             for dataset, task in places
             for seed in study.config.seeds[: options.seeds]
         ]
-        # One run per claim, because after 500 jobs Snakemake 9.27 spends an eighth of a core on watching them.
+        # Start Snakemake anew for each claim, because after 500 jobs Snakemake 9.27 needs an eighth of a core itself.
         if done := make(dict.fromkeys(files), options.cores, CONFIGS):
             sys.exit(done)
         found = [HOUSE / file for file in dict.fromkeys(files)]

@@ -162,7 +162,7 @@ def written(table: Table, study: Study) -> tuple[Path, pd.DataFrame]:
 
 
 def main() -> None:
-    """Make both tables, keep them, renew the pages, and print how long it took."""
+    """Make both tables, save them, renew the pages, and print the time taken."""
     parser = options_of(__doc__)
     parser.add_argument("--datasets", nargs="+", default=list(LABELS), help="datasets of the configuration")
     parser.add_argument("--configfile", nargs="+", default=[], help="more configuration")

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 Array = NDArray[Any]
 
-#: Largest numbers of fits of the supervised probe, of frames in one fit, and of frames in all fits.
+#: Limits of the supervised probe: number of fits, frames in one fit, and frames in all fits.
 FOLDS = 10
 PROBE_FRAMES = 3000
 SCORED_FRAMES = 12_000

@@ -152,7 +152,7 @@ def _listed(rows: pd.DataFrame) -> list[Recording]:
 
 
 def _once(recordings: Iterable[Recording]) -> list[Recording]:
-    """Return one recording of each order of first occurrences."""
+    """Return one recording for each different order of first occurrences."""
     kept: dict[tuple[int, ...], Recording] = {}
     for recording in recordings:
         kept.setdefault(tuple(dict.fromkeys(event.key_step for event in recording.events)), recording)
@@ -197,7 +197,9 @@ def _f1(hits: NDArray[np.int64]) -> float:
 
 
 def left_out() -> tuple[pd.DataFrame, list[str]]:
-    """Choose learner, settings and limit without each recipe: ``what,chosen,left_out,defaults``, and the choices.
+    """Choose learner, settings and limit with each recipe left out.
+
+    Returns a table ``what,chosen,left_out,defaults``, and the choices.
 
     The choice has the largest sum of five figures on the other eleven recipes: the mean F1 of the edges from each
     source, and the F1 of deviations in order over steps and over recordings. ``chosen`` has the figures of the choices

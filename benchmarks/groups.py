@@ -63,7 +63,7 @@ def starred(videos: list[Recording], permutations: int) -> dict[tuple[int, str],
 
 
 def spread(rng: np.random.Generator, always: Collection[int], studies: int = 200) -> float:
-    """Return the standard deviation of the seconds of `PLANTED` in videos that have it, without a difference."""
+    """Return the standard deviation of the duration of `PLANTED` in videos without a difference, in seconds."""
     values = [measured(study(rng, always=always), [])[0][PLANTED, "duration"] for _ in range(studies)]
     return float(np.nanstd(np.concatenate(values)))
 

@@ -141,7 +141,7 @@ def task_of(config: Config, dataset: str) -> str:
 
 
 def render(datasets: Iterable[str], jobs: int = 1) -> None:
-    """Write the datasets that follow people, unless they exist."""
+    """Write those of the named datasets that follow people and do not exist."""
     known = rendered()
     for name in datasets:
         folder = HOUSE / "results" / "synthetic" / name

@@ -179,7 +179,7 @@ def ours(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
 
 
 def classified_raw(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
-    """Shrunken linear discriminant analysis of single samples."""
+    """Label single samples by linear discriminant analysis with a shrunken covariance."""
     known, classes = given != UNKNOWN, np.where(given == NO_CLUSTER, seen.K, given)
     learned = Classifier.fit(seen.raw.x[known], classes[known], seen.K + 1)
     return named(learned.probabilities(seen.raw.x).argmax(axis=1), seen.K)
@@ -509,7 +509,7 @@ def draw(rows: pd.DataFrame) -> None:
 
 
 def main() -> None:
-    """Measure what is missing, then renew the page and the figure."""
+    """Measure missing lines, then renew the page and the figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS, metavar="METHOD")
     parser.add_argument("--draws", type=int, default=6, help="draws of every number of annotated videos")

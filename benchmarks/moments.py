@@ -4,9 +4,9 @@ On every task of the folder of recordings (recordings.py) moments are chosen in 
 samples, at random in randomly drawn segments that were found, or in rounds of ten by `rgwot suggest --moments`. The
 annotated label of each moment, including background, is given to the decoder as a mark, and the other samples of all
 videos are scored by name: `macro_task` without background. For comparison, whole videos are annotated as in
-labelled.py, and other videos scored. Results are added line by line to benchmarks/results/moments.csv, and existing ones are not
-measured again. A run without names of tasks then renews the tables of benchmarks/report/moments.md and the figure
-docs/images/moments.svg.
+labelled.py, and other videos scored. Results are added line by line to benchmarks/results/moments.csv, and existing
+ones are not measured again. A run without names of tasks then renews the tables of benchmarks/report/moments.md and the
+figure docs/images/moments.svg.
 
     REAL_RECORDINGS=FOLDER python benchmarks/moments.py [--fps DATASET=NUMBER ...] [--runs 6] [TASK ...]
 """
@@ -219,7 +219,7 @@ def draw(rows: pd.DataFrame) -> None:
 
 
 def main() -> None:
-    """Measure what is missing, then renew the page and the figure."""
+    """Measure missing lines, then renew the page and the figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS, metavar="WAY")
     parser.add_argument("--runs", type=int, default=6, help="runs of every way")

@@ -1,4 +1,4 @@
-"""Common functions of the scripts that make results through the workflow and write parts of pages from them."""
+"""Common functions of scripts that make results through the workflow and write them into pages."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def find(root: str | None, rates: dict[str, float], kinds: Sequence[str], worlds
 
 
 def recorded_options(parser: argparse.ArgumentParser) -> tuple[argparse.Namespace, list[Found]]:
-    """Read the options of a script, and find the tasks that they name in the folder of recordings."""
+    """Read the options of a script, and find the tasks named by them in the folder of recordings."""
     parser.add_argument("tasks", nargs="*", help="names of tasks; left out, all of the folder")
     parser.add_argument("--fps", nargs="+", action="extend", default=[], help="samples per second: DATASET=NUMBER")
     options = parser.parse_args()

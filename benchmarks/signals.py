@@ -1,4 +1,4 @@
-"""Signal tasks with statistics as in recordings of people at work: no background, drift, steps of 1 % of the time.
+"""Signal tasks that resemble recordings of people at work: no background, drift, and steps that take 1 % of the time.
 
 `signal_ordered` resembles wearable sensors on somebody who packs boxes, `signal_repeating` and `signal_rare` the
 kinematics of a surgical robot; `signal_background` is `signal_repeating` with three tenths of background, to judge
@@ -34,7 +34,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a task is done, and how it is recorded.
+    """Parameters of a task: how people do it, and how it is recorded.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ def make_task(name: str, seed: int, background: float | None = None) -> Task:
     features = [record(y) for y in labels]
     channels = features[0].shape[1]
     scale = 10 ** rng.uniform(-recipe.decades / 2, recipe.decades / 2, channels)
-    # Some channels differ much between recordings, such as the place of a person; other channels hardly differ.
+    # Some channels, such as the place of a person, differ much between recordings; others hardly differ.
     offset = recipe.offset * _several(channels, 5, rng)
     found = []
     for x in features:
@@ -206,7 +206,7 @@ def _low_pass(x: Array, samples: float) -> Array:
 
 
 def _sensors(recipe: Recipe, rng: np.random.Generator) -> Record:
-    """Means and deviations of 24 worn sensors in windows of a sample: posture, and strength and speed of movements."""
+    """Return a function that records means and deviations of 24 worn sensors: posture and movements."""
     K, R = len(recipe.durations), 24
     posture = rng.normal(size=(K, R)) * 0.4 * _several(R, 3, rng)
     strength = rng.normal(0, 0.15, (K, R)) + np.log(_several(K, 1.4, rng))[:, None]
@@ -227,7 +227,7 @@ def _sensors(recipe: Recipe, rng: np.random.Generator) -> Record:
 
 
 def _kinematics(recipe: Recipe, rng: np.random.Generator) -> Record:
-    """26 coordinates that move from target to target, and the velocities of 12 of them."""
+    """Return a function that records 26 coordinates, which move from target to target, and 12 velocities."""
     K, R, moving = len(recipe.durations), 26, 12
     target = rng.normal(size=(K, R)) * 0.35 * _several(R, 5, rng)
     pace = _several(K, 1.6, rng)

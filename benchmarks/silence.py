@@ -182,7 +182,7 @@ def printed(rows: pd.DataFrame) -> str:
 
 
 def main() -> None:
-    """Measure what is missing, and print means."""
+    """Measure missing lines, and print means."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS), metavar="PART")
     parser.add_argument("--draws", type=int, default=1, help="draws of annotated videos")

@@ -1,4 +1,4 @@
-"""References for the detection of background: all time as background, and the best threshold on raw similarity."""
+"""References for the detection of background: all frames as background, and the best threshold on raw similarity."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def printed(rows: pd.DataFrame) -> str:
 
 
 def main() -> None:
-    """Train what is missing, then renew the page."""
+    """Run missing trainings, then renew the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trainings", nargs="+", default=list(TRAININGS), choices=TRAININGS, metavar="NAME")
     parser.add_argument("--jobs", type=int, default=2, help="trainings at a time")

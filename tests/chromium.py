@@ -133,7 +133,7 @@ class Window:
         self._page.keyboard.insert_text(text)
 
     def picture(self, path: Path) -> None:
-        """Take a picture of the window at the size that `resize` gave it; Playwright's own method would reset it."""
+        """Take a picture of the window at the size set by `resize`, which Playwright's own method would reset."""
         path.write_bytes(base64.b64decode(self._protocol.send("Page.captureScreenshot", {"format": "png"})["data"]))
 
     def download(self, selector: str, folder: Path) -> Path:

@@ -281,7 +281,7 @@ def write(folder: Path) -> None:
 
 
 def unpack(downloads: Path, data: Path) -> None:
-    """Put the downloads where `rgwot fetch` puts them, zips unpacked."""
+    """Put the downloads where `rgwot fetch` puts them, and unpack zips."""
     shutil.copytree(downloads, data)
     for path in list(data.rglob("*.zip")):
         with zipfile.ZipFile(path) as archive:

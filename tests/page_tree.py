@@ -142,7 +142,7 @@ def score(made: Task, run: Run) -> None:
 
 
 def write_embeddings(path: Path, tree: Tree, noise: float, seed: int) -> None:
-    """Embed every sample near the unit vector of its true step, or of its third of the video if it is not annotated."""
+    """Embed every sample near the unit vector of its true step, or without annotation, of its third of the video."""
     manifest, annotations = read_manifest(tree.at(paths.MANIFEST)), read_annotations(tree.at(paths.ANNOTATIONS))
     rng = np.random.default_rng(seed)
     times = np.arange(SECONDS * FPS) / FPS

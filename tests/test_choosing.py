@@ -1,4 +1,4 @@
-"""What a result in Python offers: probabilities, stability, the tree of key steps, pictures, tables and loading."""
+"""Results in Python: probabilities, stability, the tree of key steps, pictures, tables, saving and loading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""References in docstrings and pages exist: sections of docs/methods.md, files and headings."""
+"""Docstrings and pages refer only to sections, files and headings that exist."""
 
 from __future__ import annotations
 

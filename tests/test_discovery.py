@@ -1,4 +1,4 @@
-"""Key steps of arrays, compared with the files that the scripts of the workflow write from the same features."""
+"""Key steps of arrays, compared with the results that scripts of the workflow write for the same features."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_a_table_whose_index_is_another_clock_is_reported() -> None:
     assert "100 rows per second" in line
     # Without a rate, the times follow from the dates.
     assert told(dates) == []
-    # The same clock, milliseconds, and row numbers are not reported.
+    # An index that is the clock, in seconds or milliseconds, or has row numbers, is not reported.
     for index in (hundred, hundred * 1000, range(60), np.arange(60) + 7, np.arange(60) * 5, list(map(str, range(60)))):
         assert told(index, fps=100) == []
 

@@ -1,4 +1,4 @@
-"""Custom losses, decoders and settings, in a file that the setting ``extensions`` names, or by `rgwot.extend`."""
+"""Custom losses, decoders and settings, added by the setting ``extensions`` or by `rgwot.extend`."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def test_annotations_and_exports_have_the_time_of_players(tmp_path: Path, form: 
     file = tmp_path / "out" / {"csv": "segments.csv", "elan": "late.eaf", "boris": "project.boris"}[form]
     exported = read_annotation_file(file)
     assert exported[["start_s", "end_s"]].to_numpy().tolist() == [[2, 4.5], [4.5, 7.8]]
-    # If the exported file is put beside the video, the same annotation is read from it.
+    # The exported file, put beside the video, gives the same annotation.
     (task / "late.csv").unlink()
     (task / f"late{file.suffix}").write_bytes(file.read_bytes())
     assert written(tmp_path / "root")[1] == segments

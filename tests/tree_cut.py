@@ -1,4 +1,4 @@
-"""A tree of key steps cut at K, as the page cuts it."""
+"""Cuts of a tree of key steps, as on the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pure functions with the default settings, except those that a test changes."""
+"""Pure functions called with default settings, except for settings that a test changes."""
 
 from __future__ import annotations
 

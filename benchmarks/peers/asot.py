@@ -42,7 +42,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import one_thread
 from rgwot.transport.costs import neighbour_sum, relative_positions, structure_radius
 
-#: Settings for what the released code does with videos and steps; the code of VASOT does the same.
+#: Settings with which videos and steps are treated as in the released code, and in that of VASOT.
 RELEASED: Mapping[str, Any] = {"asot.pad": True, "asot.by_root": True, "asot.capped": False}
 
 
@@ -301,7 +301,7 @@ def learn(
                 else:
                     x = video[draw_frames(len(video), block.N, generator)]
                 drawn.append(embed(network, x))
-            # The released code has one step length per batch; a pair is two batches.
+            # The released code has one step length per batch, and treats a pair as two batches.
             shared = not block.capped and pair_loss is None
             loss = torch.cat(segmentation_losses(_stacked(drawn), centres, block, shared)).sum()
             if pair_loss is not None and len(drawn) == BATCH:

@@ -429,7 +429,7 @@ def _at(u: Tensor, anchors: Tensor) -> Tensor:
 
 
 class DropFunction(nn.Module):
-    """Scores for keeping frames of a video when it is aligned with another video; learned with the encoder.
+    """Learned scores for keeping frames of a video when the video is aligned with another one.
 
     Scores are given by a linear classifier of frames that depends on the other video: its D + 1 numbers are the mean,
     over the other video's frames, of the outputs of a network D-256-1024-512-256-(D + 1) with ReLU between the layers.

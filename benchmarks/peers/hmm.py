@@ -1,4 +1,4 @@
-"""A hidden Markov model with Gaussian emissions, by hmmlearn, fitted to all videos together (peers 7)."""
+"""A hidden Markov model with Gaussian emissions, fitted to all videos together by hmmlearn (peers 7)."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class Codebook:
 
     @torch.no_grad()
     def update(self, z: Tensor, labels: Tensor, generator: np.random.Generator) -> None:
-        r"""Move codes towards the vectors (N, D) of length 1 that are assigned to them, and replace those that died.
+        r"""Move codes towards the vectors (N, D) of length 1 that are assigned to them, and replace dead codes.
 
         With n_k vectors in code k and their sum s_k,
 

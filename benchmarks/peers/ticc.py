@@ -1,4 +1,4 @@
-"""Toeplitz inverse covariance-based clustering, by fast-ticc, of all videos together (peers 8)."""
+"""Toeplitz inverse covariance-based clustering of all videos together, by the library fast-ticc (peers 8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comparison of recipes: what it runs, what it compares with, and what it says about background."""
+"""The comparison of recipes: recipes, tasks, references, and the detection of background."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comparison of learners of task graphs: what it must show, on the data that is in the repository."""
+"""The comparison of learners of task graphs must show the reported results on the data of the repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study of five tiny videos: features of a real (random) network, results of real methods, and their bundles."""
+"""A study of five tiny videos: features of a network with random weights, results of several methods, and bundles."""
 
 from __future__ import annotations
 

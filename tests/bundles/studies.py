@@ -1,4 +1,4 @@
-"""A study of tiny videos whose results are made one at a time, and bundled."""
+"""A study of tiny videos, which makes results and their bundles one at a time."""
 
 from __future__ import annotations
 

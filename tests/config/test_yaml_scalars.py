@@ -1,4 +1,4 @@
-"""In every YAML file with names, words that YAML takes for something else are refused, or read as written."""
+"""In every YAML file with names, words that YAML reads as numbers, dates and so on are refused, or read as written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets of LeRobot in their real forms, v3 (several episodes per MP4) and v2.1 (one each); subtasks written back."""
+"""Datasets of LeRobot in v3 (several episodes per MP4) and v2.1 (one episode per MP4), and export of subtasks."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_only_episodes_as_they_were_cut_are_replaced(root: Path, tmp_path: Path)
 
 
 def results(out: Path) -> list[ExportedVideo]:
-    """Return two key steps in the first episode (after background each), one in the second, none in the third."""
+    """Return a result with two key steps in the first episode (each after background), and one in the second."""
     segments = (
         (LabelledSegment(4 / FPS, 10 / FPS, 1, "reach"), LabelledSegment(12 / FPS, 40 / FPS, 2, "grasp")),
         (LabelledSegment(0, 35 / FPS, 2, "grasp"),),
@@ -228,7 +228,7 @@ def test_version_2_has_a_file_per_episode(old: Path, tmp_path: Path) -> None:
     assert import_episodes(old, tmp_path / "out") == 3
     video = old / f"videos/chunk-001/{CAMERA}/episode_000002.mp4"
     copy = tmp_path / "out/pick_up_cup/episode_000002.mp4"
-    # Browsers play it, so it is not encoded again.
+    # Browsers can play the file, so it is copied without encoding it again.
     assert copy.read_bytes() == video.read_bytes()
     said = export("lerobot", results(tmp_path / "out"), tmp_path / "made")
     assert "data/chunk-000/episode_000000.parquet" in said
@@ -486,7 +486,7 @@ def damaged(table: pd.DataFrame, name: str, data: st.DataObject) -> pd.DataFrame
     elif name in SHIFTED:
         column = data.draw(st.sampled_from(SHIFTED[name]))
         by = data.draw(st.sampled_from([-1.0, -1 / FPS, -0.3 / FPS, 0.3 / FPS, 1 / FPS, 1.0, 5.0, 1.7e9]))
-        # Shift this row alone, or it and all later rows.
+        # Shift only this row, or this row and all later rows.
         rows = slice(first, first + 1 if data.draw(st.booleans()) else None)
         values = table[column].astype(float).to_numpy().copy()
         values[rows] += by

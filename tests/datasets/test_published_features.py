@@ -1,4 +1,4 @@
-"""Published features as they are downloaded: every form gives its planted timelines, and faults are reported."""
+"""Published features in the form of their downloads: every form gives the planted timelines; faults are reported."""
 
 from __future__ import annotations
 
@@ -384,7 +384,7 @@ def test_files_may_have_rates_of_their_own(tmp_path: Path) -> None:
     for name in ("slow", "fast"):
         import_features(tmp_path / f"{name}.npy", tmp_path / f"{name}.zarr", settings)
         store = open_store(tmp_path / f"{name}.zarr")
-        # Each feature is the time that it stands for.
+        # The value of each feature is its time.
         assert np.allclose(store.time_s, np.arange(100) / 25)
         assert np.allclose(store.read()[:, 0].ravel(), store.time_s, atol=2e-3)
         assert (store.attributes["fps"], store.duration_s) == (25.0, pytest.approx(4.0))

@@ -1,4 +1,4 @@
-"""The split is a pure function of names, fraction and seed, and the workflow draws it once for every method."""
+"""The split is a pure function of names, share and seed, and is the same for every method in the workflow."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_edges_by_hand() -> None:
         expected[a, b] = expected[b, a] = 1
     np.testing.assert_array_equal(edges.toarray(), expected)
     np.testing.assert_allclose(similarity, np.cos(np.radians([2, 3, 43, 2, 3])), rtol=1e-5)
-    # If more neighbours are asked for than the other video has clips, all of them are taken.
+    # If the other video has fewer clips than the requested neighbours, all its clips are neighbours.
     assert unity_graph([first, second], neighbours=9)[0].nnz == 2 * (3 + 6)
 
 

@@ -1,4 +1,4 @@
-"""Channels such as clocks or labels are refused or reported by name, and real signals are not."""
+"""Channels that are clocks, labels and so on are refused or reported by name; real signals are not."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def test_a_damaged_chunk_of_features_is_refused(verb: Callable[[], None], how: s
     assert message.endswith(f"make it again: rgwot run --force {STORES}/b.zarr")
 
 
-# Zarr and PyTorch warn about what they cannot read before rgwot refuses it.
+# Before rgwot refuses the store, Zarr warns about files that it cannot read.
 @pytest.mark.filterwarnings("ignore:Object at conv4c:UserWarning")
 @pytest.mark.parametrize("name", ["conv4c/zarr.json", "time_s/c.0"])
 @pytest.mark.parametrize("how", ["delete", "truncate", "empty"])

@@ -1,4 +1,4 @@
-"""Nothing is lost: the demo, killed at random moments of every stage, gives the tables of an undisturbed run."""
+"""A demo that is killed at random moments of every stage loses nothing, and gives the tables of an undisturbed run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No code of the package can be made to run what a file holds: no pickle, no YAML objects, no shell."""
+"""No code of the package can be made to execute the content of a file by pickle, YAML objects or a shell."""
 
 from __future__ import annotations
 

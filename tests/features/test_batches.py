@@ -1,4 +1,4 @@
-"""A batch of videos: one job makes their stores and a part of the index, and keeps stores that are still right."""
+"""A job makes the stores of a batch of videos and their part of the index, and keeps stores that are up to date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features of any size, from text and MATLAB files too, with times of their own, and whole folders of them."""
+"""Import of features of any size, also from text and MATLAB files, with given times, and of whole folders."""
 
 from __future__ import annotations
 

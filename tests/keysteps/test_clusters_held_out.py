@@ -1,4 +1,4 @@
-"""Videos held out do not reach the clustering, and are labelled and scored by it."""
+"""Videos held out do not affect the clustering, which then labels them, and are scored."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_each_old_sample_is_labelled_as_it_was(decoder: str) -> None:
     decoded = decode_by(decoder, frames, 4, {}, np.random.default_rng(1))
     predict = predict_by(decoder, decoded, 4, {})
     if decoder == "consensus":
-        # A video of the study is labelled by classifiers of the other videos, a new video by one of all videos.
+        # A video of the study is labelled by classifiers of the other videos, a new video by one that knows all videos.
         assert (predict(frames).labels == decoded.labels).mean() > 0.8
         return
     np.testing.assert_array_equal(predict(frames).labels, decoded.labels)

@@ -63,7 +63,7 @@ def test_marks_near_one_sample_get_a_sample_each() -> None:
     # Both marks are nearest to the sample at 5 s, and the nearer mark gets it.
     assert labels_at([(5.1, 5.1, 1), (5.4, 5.4, 2)])[0][4:8] == [-1, 1, 2, -1]
     assert labels_at([(5.1, 5.1, 1), (5.2, 5.2, 1)]) == ([-1] * 5 + [1] + [-1] * 4, [5])
-    # The sample at 4 s is the segment's, although it is nearest to the mark.
+    # The sample at 4 s is nearest to the mark, but belongs to the segment.
     assert labels_at([(2.0, 4.2, 2), (4.3, 4.3, 1)])[0][3:6] == [2, 2, 1]
     with pytest.raises(RgwotError, match="a mark at 5.3 s, whose nearest samples have labels of other key steps"):
         labels_at([(5.1, 5.1, 1), (5.3, 5.3, 3), (5.9, 5.9, 2)])

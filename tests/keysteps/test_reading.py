@@ -122,7 +122,7 @@ def test_a_moved_key_step_leaves_its_neighbours(steps: list[int], level: int) ->
 
 
 def sampled(n: int = 10, noise: float = 0.6, seed: int = 0) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Return samples and labels of videos of five key steps; in the last three one is missing, moved and repeated."""
+    """Return samples and labels of videos of five key steps; the last three omit, move and repeat a key step."""
     rng = np.random.default_rng(seed)
     looks = rng.normal(size=(6, 12))
     x, labels = {}, {}

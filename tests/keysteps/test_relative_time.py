@@ -1,4 +1,4 @@
-"""Relative and common time as a part of embeddings, the share that is chosen, and the agreement of labels."""
+"""Relative and common time as parts of embeddings, the choice of their share, and the agreement of labels."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_common_time_is_the_same_in_the_same_step_at_any_pace() -> None:
     for video, own in enumerate(times):
         assert (np.diff(own) >= 0).all()
         assert 0 <= own[0] < own[-1] <= 1
-        # In common time, a step ends where it does on average, even if at 20 % of one video and 60 % of another.
+        # In common time, a step that ends at 20 % of one video and 60 % of another ends at the mean in both.
         expected = np.mean([end / T for end, T in zip(ends, lengths, strict=True)], axis=0)
         np.testing.assert_allclose(own[ends[video][:-1]], expected[:-1], atol=0.03)
     # The length of embeddings does not matter.

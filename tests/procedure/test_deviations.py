@@ -62,9 +62,9 @@ def test_a_step_left_out_where_its_neighbours_overlap_is_due_at_one_moment(usual
 
 
 def test_too_early_and_too_late(usual):
-    # If two are swapped, one counts as moved.
+    # If two key steps are swapped, one of them counts as moved.
     assert found_in(usual, recording("new", 1, 3, 2, 4)) == [("too_early", 3, 10, 18)]
-    # If three are reversed, one counts as unmoved, here the first in the usual order.
+    # If three key steps are reversed, one counts as unmoved, here the first in the usual order.
     both = found_in(usual, recording("new", 3, 2, 1, 4))
     assert [(kind, step) for kind, step, *_ in both] == [("too_early", 3), ("too_early", 2)]
     assert found_in(usual, recording("new", 2, 3, 4, 1)) == [("too_late", 1, 30, 38)]

@@ -1,4 +1,4 @@
-"""The table of facts of hand-worked procedures, and their two sentences."""
+"""The table of facts of hand-worked procedures, and the sentences on order and reliability."""
 
 from __future__ import annotations
 
@@ -184,10 +184,10 @@ def test_a_missing_key_step_that_was_due_in_the_whole_video_has_no_time() -> Non
     ("start_s", "end_s", "key_step", "sureness", "cells"),
     [
         (4.0, 6.0, 2, 0.9, ("left out", "sure")),
-        # Nothing was found before it, or after it: the recording may have begun late or ended early.
+        # No key step was found before the missing one, or after it: the recording may have begun late or ended early.
         (0.0, 6.0, 2, 0.9, ("left out or not recorded", "sure")),
         (4.0, 9.0, 2, 0.9, ("left out or not recorded", "sure")),
-        # A segment of the key step is there, but too short to count.
+        # There is a segment of the key step, but it is too short to count.
         (4.0, 6.0, 5, 0.9, ("very short or left out", "perhaps")),
         (0.0, 6.0, 5, None, ("very short or left out", "perhaps")),
         (4.0, 6.0, 5, 0.1, ("very short or left out", "doubtful")),

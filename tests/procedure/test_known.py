@@ -1,4 +1,4 @@
-"""Needs count as known if at least five videos show both key steps, most of these in the same order."""
+"""A need counts as known if at least five videos show both key steps, and most of them in the same order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocol ``graph`` against hand-worked numbers."""
+"""The protocol ``graph``, compared with hand-worked numbers."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_cluster_of_background_has_no_deviations_and_those_of_an_unmatched_one
 
 
 def test_deviations_that_were_found_are_compared_step_by_step() -> None:
-    """Video 0 is found to do 4 too early, which is wrong, and so is video 3, which is right."""
+    """Found are 4 too early in video 0, which is wrong, and in video 3, which is right."""
     procedure = learn(TRUTH, "precedence")
     predicted = [replace(TRUTH[3], video="v0"), *TRUTH[1:]]
     scores = scored(procedure, TRUE, predicted, TRUTH, SAME)

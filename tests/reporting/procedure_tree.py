@@ -1,4 +1,4 @@
-"""Pages of known procedures: the key steps of every video are given, so the content of the page is known."""
+"""Pages whose content is known, because the key steps of every video are given."""
 
 from __future__ import annotations
 

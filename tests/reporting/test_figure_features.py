@@ -1,4 +1,4 @@
-"""Concentration of features against spectra known beforehand, and their reduction to two dimensions."""
+"""Concentration of features with known spectra, and reduction of features to two dimensions."""
 
 from __future__ import annotations
 

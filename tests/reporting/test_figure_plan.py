@@ -1,4 +1,4 @@
-"""Which runs and files a figure needs, over the real tables and a configuration of a few tasks."""
+"""The runs and files that a figure needs, with the real tables and a configuration of a few tasks."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_files_are_those_of_what_is_drawn(facts: Study) -> None:
     scores = [parts(file) for file in files if not file.is_absolute()]
     assert {file["task"] for file in scores} == {"pc_assembly", "pc_disassembly"}
     assert {file["seed"] for file in scores} == {"seed0", "seed1"}
-    # A figure of features needs only those of the drawn videos.
+    # A figure of features needs only the features of the drawn videos.
     features = targets.figure_files(facts, "tsne_egoprocel")
     assert len(features) == 4
     assert all(file.startswith("results/features/") and file.endswith(".zarr") for file in features)

@@ -1,4 +1,4 @@
-"""Procedures as lines of a terminal."""
+"""Procedures printed on a terminal."""
 
 import pandas as pd
 import pytest

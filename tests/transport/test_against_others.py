@@ -1,4 +1,4 @@
-"""The converged solver against exhaustive search on tiny problems and against POT."""
+"""The converged solver, compared with exhaustive search on tiny problems and with POT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties of the solver (brute force and POT: test_against_others.py; oracles: test_align_frames.py)."""
+"""Properties of the solver; test_against_others.py and test_align_frames.py compare its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits during a run: its configuration does not change, and the next run notices all other edits."""
+"""Edits of files during a run do not change its configuration, and the next run notices them."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_of_several_modules_an_edited_configuration_is_refused(monkeypatch: pyte
     one, two = {"decode": {"K": 4}}, {"decode": {"K": 5}, "seeds": [0]}
     assert [configuration_of_the_run(content) for content in (one, two)] == [one, two]
     assert not in_job()
-    # As in a job, which has read nothing yet.
+    # Forget the configuration, as in a job that has not read it yet.
     monkeypatch.setattr(studies, "_OF_THIS_RUN", [])
     assert in_job()
     assert [configuration_of_the_run(content) for content in (one, two)] == [one, two]

@@ -1,4 +1,4 @@
-"""GTCC, LAV and REMAP as the library's alignment losses: settings, batches, precision and training."""
+"""Settings, batches, precision and training of GTCC, LAV and REMAP, as for the library's alignment losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ASOT and VASOT: what a step minimises, what is learned, and labels of awkward videos (peers 2 and 3)."""
+"""ASOT and VASOT: the loss of a step, learned key steps, and labels of degenerate videos (peers 2 and 3)."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_single_video_has_nothing_to_be_aligned_with() -> None:
     asot, vasot = (decode_by(name, one, 4, quick(), np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
     np.testing.assert_array_equal(asot.labels, vasot.labels)
-    # The same holds if the weight beta is 0; otherwise the other videos do matter.
+    # VASOT also equals ASOT if the weight beta is 0; otherwise the other videos matter.
     none = {**quick(), "vasot.beta": 0.0}
     asot, vasot = (decode_by(name, frames, 4, none, np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
@@ -236,7 +236,7 @@ def test_the_alignment_is_the_25_passes_over_dense_matrices(column: str, pad: bo
     cost = torch.cat([torch.full((1, M), 0.5), cost])
     half = torch.full((N + 1, 1), 0.5)
     cost = torch.cat([half, cost] if column == "first" else [cost, half], dim=1).double()
-    # In both masks, the first position always counts; the frames follow.
+    # In both masks, position 0 is always allowed, and the frames follow.
     rows, columns = torch.arange(N + 1) <= n, torch.arange(M + 1) <= m
     mask = (rows[:, None] & columns).double()
     T = mask / mask.sum()

@@ -1,4 +1,4 @@
-"""Fused partial transport against a sum over all quadruples of frames and against POT's solvers."""
+"""Fused partial transport, compared with a sum over all quadruples of frames and with POT's solvers."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_objective_and_stationarity_by_definition(virtual: bool, changes: dict[s
 @pytest.mark.filterwarnings("ignore:scipy.optimize:DeprecationWarning")
 @pytest.mark.parametrize("seed", range(3))
 def test_pot_states_the_whole_problem(seed: int) -> None:
-    """POT's L-BFGS-B solver takes any regulariser: the quadratic terms and the entropy are passed as one."""
+    """POT's L-BFGS-B solver accepts any regulariser, here the quadratic terms and the entropy together."""
     n, m = 7, 6
     s = SETTINGS
     cost = costs(seed, 1, n, m)
@@ -286,7 +286,7 @@ def test_loss_by_plain_loops() -> None:
 
 @pytest.mark.parametrize("changes", [{}, {"ot.prior_time": "times"}, {"partial.lambda_c": 0.5}])
 def test_the_method_is_the_loss_of_its_plan(changes: dict[str, Any]) -> None:
-    """The gradients agree, too: the plan is that of the detached embeddings."""
+    """The gradients agree, too, if the plan is that of the detached embeddings."""
     batch = batch_of(12)
     batch.x.requires_grad_()
     actual = TrainedEncoder.of(nested({**FAMILIES["remap"].sets, **changes})).loss(batch)

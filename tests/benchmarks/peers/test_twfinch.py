@@ -1,4 +1,4 @@
-"""TW-FINCH against a direct reading of its definition, and as a decoder of several videos."""
+"""TW-FINCH, compared with a direct implementation of its definition; and its decoder of several videos."""
 
 from __future__ import annotations
 
