@@ -19,7 +19,7 @@ _AT_ONCE = 1000
 
 HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "cannot tell"
 
-#: Probability that any interval of a claim misses.
+#: Probability that any interval of a claim misses the truth.
 ERROR = 0.05
 #: With fewer tasks there is no verdict: draws from two tasks say hardly anything about a third.
 LEAST_TASKS = 3

@@ -1,4 +1,4 @@
-"""Scores with key step 0 as background, which is not matched, and with and without background."""
+"""Scores in which key step 0 is background instead of being matched, with and without background as a class."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def an_hour_too_long(folder: Path) -> Path:
 
 
 def zeros_inside(folder: Path, suffix: str, codec: str = "libx264") -> Path:
-    """Write a video of 6 s with a fifth of its middle replaced by zeros."""
+    """Write a video of 6 s in which a fifth of the bytes, in the middle, is replaced by zeros."""
     data = write_video(source(folder).with_name(f"long{suffix}"), 3 * FRAMES, 24, codec=codec).read_bytes()
     start, length = len(data) * 2 // 5, len(data) // 5
     return written(folder, data[:start] + bytes(length) + data[start + length :], f"bad{suffix}")

@@ -143,7 +143,7 @@ def test_deviations_that_order_hides_are_found() -> None:
     second = second_reading(x, labels, ("v0", "v1"), learn(recordings), 5, 0)
     assert second is not None
     told = {key for key, support in second.support.items() if support > 0}
-    # Key steps 2 and 3 come after 4; the smallest set of moved ones is 4 alone.
+    # Key steps 2 and 3 come after 4; the smallest set of moved key steps has only 4.
     assert told - {("order", "v8", 2), ("order", "v8", 3)} == {
         ("missing", "v7", 3),
         ("order", "v8", 4),
