@@ -1,4 +1,4 @@
-"""Every warning is given for facts and data that deserve it, and only for these."""
+"""Every warning is given if, and only if, facts or data are unsound."""
 
 from __future__ import annotations
 

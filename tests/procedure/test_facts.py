@@ -1,4 +1,4 @@
-"""The table of facts of hand-worked procedures, and their two sentences."""
+"""The table of facts of hand-worked procedures, and the sentences on order and reliability."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
     once = replace(TEA, nodes=tuple(replace(one, repeats=1.0) for one in TEA.nodes))
     assert "Times per video" in step_table(step_facts(TEA))[0]
     assert "Times per video" not in step_table(step_facts(once))[0]
-    # Nor does a column say anything in which every key step lists every other one.
+    # A column is also left out if every key step lists every other one in it.
     heading = "No order known with"
     assert heading in step_table(step_facts(few))[0]
     assert heading not in step_table(step_facts(replace(few, needs=(), groups=(), unordered=((1, 2, 3, 4),))))[0]
@@ -184,10 +184,10 @@ def test_a_missing_key_step_that_was_due_in_the_whole_video_has_no_time() -> Non
     ("start_s", "end_s", "key_step", "sureness", "cells"),
     [
         (4.0, 6.0, 2, 0.9, ("left out", "sure")),
-        # Nothing was found before it, or after it: the recording may have begun late or ended early.
+        # No key step was found before the missing one, or after it: the recording may have begun late or ended early.
         (0.0, 6.0, 2, 0.9, ("left out or not recorded", "sure")),
         (4.0, 9.0, 2, 0.9, ("left out or not recorded", "sure")),
-        # A segment of the key step is there, but too short to count.
+        # There is a segment of the key step, but it is too short to count.
         (4.0, 6.0, 5, 0.9, ("very short or left out", "perhaps")),
         (0.0, 6.0, 5, None, ("very short or left out", "perhaps")),
         (4.0, 6.0, 5, 0.1, ("very short or left out", "doubtful")),
@@ -227,5 +227,5 @@ def test_a_deviation_that_no_segment_shows_comes_from_a_second_reading() -> None
     recording = Recording("a", (Event(1, 0, 10), Event(2, 10, 20)), 20)
     found = [Deviation("a", "repeated", 2, start, start + 4, 3.0, 0.5) for start in (0.0, 8.0, 7.0)]
     kinds = [row.told for row in deviation_facts(found, [recording])]
-    # Half of the second one lies in the segment of key step 2.
+    # The second deviation, from 8 to 12 s, lies half in the segment of key step 2.
     assert kinds == ["perhaps again, by a second reading alone", "perhaps again", kinds[0]]

@@ -1,4 +1,4 @@
-"""Needs count as known if at least five videos show both key steps, most of these in the same order."""
+"""A need counts as known if at least five videos show both key steps, and most of them in the same order."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_with_few_videos_no_order_is_known_and_none_deviates() -> None:
     ]
     four = recordings(*[(1, 2, 3)] * 3, (1, 3, 2))
     assert deviations(learn(four), four) == []
-    # Another order in one video, or a video without a key step: then the videos do not show this order.
+    # The order is not stated if one video has another order, or lacks a key step.
     unknown = "No order is known with fewer than 5 videos. "
     for other in (four, recordings(*[(1, 2, 3)] * 3, (1, 3))):
         assert order_sentence(learn(other)).startswith(unknown)

@@ -26,7 +26,7 @@ def test_nodes_by_hand():
     one, two = procedure.nodes
     assert (one.key_step, one.n_videos, one.share, one.optional) == (1, 2, 2 / 3, True)
     assert (one.repeats, one.repeat_share) == (1.5, 0.5)
-    # Its place is the middle of the first occurrence as a share of the video, 1/10 and 3/20; it takes 3 and 2 s in all.
+    # The place is the middle of the first occurrence as a share of the video, 1/10 and 3/20; durations are 3 and 2 s.
     assert one.place == pytest.approx(0.125)
     assert one.duration_s == 2.5
     assert (two.n_videos, two.share, two.optional, two.repeats) == (3, 1.0, False, 1.0)

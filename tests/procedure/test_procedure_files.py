@@ -1,4 +1,4 @@
-"""Procedures and deviations as files, and tables of segments that were made elsewhere."""
+"""Files of procedures and deviations, and procedures learned from tables of segments of other programs."""
 
 from __future__ import annotations
 
