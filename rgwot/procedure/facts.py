@@ -332,7 +332,10 @@ def doubt_sentence(
 
 
 def _another_order(procedure: Procedure, moved: Sequence[DeviationFacts]) -> str:
-    """Return words on the videos with key steps too early or too late, each as surely as its surest deviation."""
+    """Return words on the videos with key steps too early or too late, each as surely as its surest deviation.
+
+    A key step that was taken for another one looks as if it had moved, so this is said of videos that are not sure.
+    """
     surest: dict[str, DeviationFacts] = {}
     for row in moved:
         # Of two that are equally sure, the page can show the one that has a segment.
@@ -349,12 +352,13 @@ def _another_order(procedure: Procedure, moved: Sequence[DeviationFacts]) -> str
         + (join_words(group) if len(group) <= MOST_NAMED else f"{len(group)} videos")
         for rank, group in sorted(groups.items())
     ]
-    return join_words(texts)
+    return join_words(texts) + (", unless key steps were confused there" if any(groups) else "")
 
 
 def _explained(need: Edge, moved: Sequence[DeviationFacts]) -> bool:
-    """Return whether as many videos as contradict a need have one of its key steps too early or too late."""
-    videos = {row.deviation.video for row in moved if row.deviation.key_step in (need.before, need.after)}
+    """Return whether as many videos as contradict a need have ``after`` too early, or ``before`` too late."""
+    ways = ("too_early", need.after), ("too_late", need.before)
+    videos = {row.deviation.video for row in moved if (row.deviation.kind, row.deviation.key_step) in ways}
     return len(videos) >= need.both - need.agree
 
 

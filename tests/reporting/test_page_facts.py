@@ -201,7 +201,7 @@ def test_the_score_stands_beside_that_of_the_best_trivial_baseline() -> None:
     ("annotated", "taught", "words"),
     [
         # Marks score nothing, but a video that has some is annotated.
-        (False, False, ["it was compared with no labels, so its key steps may not be the true ones"]),
+        (False, False, ["this result was compared with no labels, so its key steps may not be the true ones"]),
         (True, False, ["this result is not scored"]),
         # How well annotated videos label each other is said instead.
         (True, True, []),

@@ -242,7 +242,7 @@ def test_seeds_and_other_results_say_how_far_to_trust(tmp_path: Path) -> None:
     write_page(tree, tree.results, [RUN, other], tree.at(paths.PAGE))
     for page in Page(tree.at(paths.PAGE)).root.all("procedure"):
         _, doubt = page.all("sentences")
-        assert "it was compared with no labels" in doubt.text
+        assert "was compared with no labels" in doubt.text
         assert f"2 tries agree in {100 * (1 - EACH_S / seconds):.0f} of 100 frames" in doubt.text
 
 

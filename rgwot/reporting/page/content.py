@@ -559,7 +559,7 @@ def against_trivial(run: Run, right: Mapping[Run, float], annotated: bool, taugh
     """
     if not annotated and not taught:
         # Also true after labels were given: this result was there before, or they are too few to score it.
-        return ["it was compared with no labels, so its key steps may not be the true ones"]
+        return ["this result was compared with no labels, so its key steps may not be the true ones"]
     if run not in right:
         return [] if taught else ["this result is not scored"]
     by_decoder: dict[str, list[float]] = {}

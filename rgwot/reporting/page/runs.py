@@ -238,9 +238,11 @@ def _other_answers(tree: Tree, run: Run, diagnostics: Diagnostics) -> list[str]:
     if any(warning.startswith(OTHER_SEED) for warning in diagnostics.warnings or ()):
         others["another try"] = replace(run, seed=run.seed + 1)
     if time := other_time(diagnostics.choices.time if diagnostics.choices else None):
-        others[f"{time:g} as the weight of time"] = replace(run, decoder=with_key(run.decoder, "time", f"{time:g}"))
+        others[f"the answer with {time:g} as the weight of time"] = replace(
+            run, decoder=with_key(run.decoder, "time", f"{time:g}")
+        )
     made = [(words, _key_steps_of(tree, other)) for words, other in others.items()]
-    return [f'to see the answer of {words}: rgwot run "{path}", then rgwot show "{path}"' for words, path in made]
+    return [f'to see {words}: rgwot run "{path}", then rgwot show "{path}"' for words, path in made]
 
 
 def number_in(decoder: str) -> int | None:
@@ -715,7 +717,8 @@ def _most_different(lines: Sequence[_Line]) -> str:
     for line in lines:
         by_number.setdefault(line["number"], []).append(line)
     (most, first), *others = sorted(by_number.items(), reverse=True) or [(0, [])]
-    if not most:
+    # Many videos without their names say nothing.
+    if not most or len(first) > MOST_NAMED:
         return ""
 
     def told(number: int, differing: Sequence[_Line]) -> str:
