@@ -561,7 +561,7 @@ def picture(
         [text for text in (" ".join(own), _also_sentence(number, facts, also)) if text],
         headings,
         [[cell.split(_STEP) for cell in row] for row in table],
-        _legend(layers),
+        _legend(layers, procedure.n_videos),
         layers,
         captions,
         lines,
@@ -579,7 +579,7 @@ def _competing_sentence(warnings: Sequence[str]) -> list[str]:
     return [f"{begins}: {'; '.join(map(briefly, warnings))} (see Trust)."]
 
 
-def _legend(layers: Sequence[Sequence[_Card]]) -> str:
+def _legend(layers: Sequence[Sequence[_Card]], n_videos: int) -> str:
     """Return an explanation of the signs in a drawing of a procedure."""
     cards = [card for layer in layers for card in layer]
     says = any(card.after for layer in layers[1:] for card in layer)
@@ -590,9 +590,10 @@ def _legend(layers: Sequence[Sequence[_Card]]) -> str:
             any(card.node.optional for card in cards),
         ),
         (
-            "Key steps in one frame were found in either order, or their order is not known: it takes "
+            "Key steps in one frame were found in either order, or their order is not known: for two of them it takes "
             f"{FEWEST} videos that show both, nearly all of them in the same order.",
-            len(layers) < len(cards),
+            # With fewer videos, the first sentence says that no order is known.
+            len(layers) < len(cards) and n_videos >= FEWEST,
         ),
         (
             "Time runs from left to right: a card comes after everything in the card or frame before it"
