@@ -129,29 +129,35 @@ class _Levels:
     """Distinct values of every channel, over videos (T, C) that are added one by one."""
 
     def __init__(self) -> None:
-        self._channels = 0
-        self._counts: dict[int, Counter[float]] = {}
+        self._videos = 0
+        self._counts: list[Counter[float]] = []
+        self._few: list[int] = []
 
     def add(self, x: NDArray[np.floating]) -> None:
-        """Count the values of one video, (T, C); channels with more than `MOST_LEVELS` are no longer counted."""
-        if not self._channels:
-            self._channels = x.shape[1]
-            self._counts = {channel: Counter() for channel in range(self._channels)}
-        for channel, counts in list(self._counts.items()):
+        """Count the values of the channels that have at most `MOST_LEVELS` of them in this video, (T, C)."""
+        if not self._videos:
+            self._counts, self._few = [Counter() for _ in range(x.shape[1])], [0] * x.shape[1]
+        self._videos += 1
+        # Some samples are enough to recognise most of the other channels.
+        some = np.sort(x[:: max(1, len(x) // (4 * MOST_LEVELS))], axis=0)
+        for channel in np.flatnonzero((np.diff(some, axis=0) != 0).sum(axis=0) < MOST_LEVELS):
             values, times = np.unique(x[:, channel], return_counts=True)
-            counts.update(dict(zip(values.tolist(), times.tolist(), strict=True)))
-            if len(counts) > MOST_LEVELS:
-                del self._counts[channel]
+            if len(values) <= MOST_LEVELS:
+                self._counts[channel].update(dict(zip(values.tolist(), times.tolist(), strict=True)))
+                self._few[channel] += 1
 
     def discrete(self) -> NDArray[np.bool_]:
         """Return which channels are discrete, (C,): few distinct values, most of which occur more than once.
 
-        A measured channel that is rarely active, or was recorded in very few samples, also has few values, but these
-        do not recur.
+        One video of three to nineteen, and a tenth of more, may have more values, because a resampled video has values
+        between those of the others. A measured channel that is rarely active, or was recorded in very few samples, also
+        has few values, but these do not recur.
         """
-        found = np.zeros(self._channels, dtype=bool)
-        found[[c for c, counts in self._counts.items() if np.median(list(counts.values())) > 1]] = True
-        return found
+        least = self._videos - (max(1, self._videos // 10) if self._videos > 2 else 0)
+        return np.array([
+            few >= least and len(counts) <= MOST_LEVELS and np.median(list(counts.values())) > 1
+            for few, counts in zip(self._few, self._counts, strict=True)
+        ])  # fmt: skip
 
 
 def clear_motion(x: NDArray[np.float32], discrete: NDArray[np.bool_]) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,14 +13,12 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import tasks
 from rgwot.study.study import Study
 
-#: The stages of a first answer, and the first words of the messages of their jobs; other jobs belong to the last one.
+#: The stages of a first answer, and the first words of the names of their rules; other rules belong to the last one.
 STAGES = {
     "reading the videos": ("manifest", "strips", "extract", "import", "index"),
     "finding key steps": ("embed", "train", "decode"),
     "writing the page": (),
 }
-_BEGUN = re.compile(r"^Job (\d+): (\w+)", re.MULTILINE)
-_FINISHED = re.compile(r"^Finished jobid: (\d+)", re.MULTILINE)
 #: What follows the reading of the videos takes about this part of its time, and these seconds for each job.
 AFTER_READING, EACH_JOB_S = 0.5, 1.5
 
@@ -33,18 +30,16 @@ class Footage(NamedTuple):
     is_read: bool
 
 
-def stage_in(log: str) -> int:
-    r"""Return the number, from 1, of the first of `STAGES` that is at work in the messages of a run, or 0.
+def stage_of(rules: Iterable[str]) -> int:
+    """Return the number, from 1, of the first of `STAGES` that is at work when jobs of these rules are, or 0.
 
-    >>> stage_in("Job 7: extract: tea, batch 0\nJob 2: manifest: tea\nFinished jobid: 2 (Rule: manifest)\n")
+    >>> stage_of(["view", "extract_video"])
     1
     """
-    finished = set(_FINISHED.findall(log))
-    at_work = {head for job, head in _BEGUN.findall(log) if job not in finished}
-    if not at_work:
-        return 0
+    heads = {rule.partition("_")[0] for rule in rules}
     return min(
-        next((at for at, heads in enumerate(STAGES.values(), 1) if head in heads), len(STAGES)) for head in at_work
+        (next((at for at, stage in enumerate(STAGES.values(), 1) if head in stage), len(STAGES)) for head in heads),
+        default=0,
     )
 
 

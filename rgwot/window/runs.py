@@ -1,12 +1,13 @@
 """Runs of the workflow for the window: one at a time, another if something changed meanwhile, none if it is locked.
 
 A run is the command of `rgwot run first`, in a process group of its own, with its messages in a file, so that it also
-goes on, and ends well, if the server is killed.
+goes on, and ends well, if the server is killed. A logger plugin of Snakemake's writes where the run stands.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -21,21 +22,22 @@ from typing import Any
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.notes import FOLDER_VARIABLE, notes
 from rgwot.study.shipped import snakemake_command
-from rgwot.window.remaining import stage_in
+from rgwot.window.remaining import stage_of
 from rgwot.window.saving import OWN
 
 LOG = OWN / "run.log"
 PROGRESS = OWN / "progress"
+STATE = OWN / "run.json"
+#: The folder of the logger plugin, which Snakemake finds on the module path.
+_PLUGINS = Path(__file__).parent / "plugins"
 #: A run that writes what was learned begins when nothing has changed for this many seconds.
 QUIET_S = 15.0
 #: Seconds that a cancelled run has to end its jobs.
 PATIENCE_S = 60.0
 _LOCKS = Path(".snakemake/locks")
-_TOTAL = re.compile(r"^total +(\d+)$", re.MULTILINE)
-_DONE = re.compile(r"^(\d+) of (\d+) steps \(", re.MULTILINE)
+#: The line with which rgwot's own commands and jobs report a fault.
 _FAULT = re.compile(r"^(?:\d\d:\d\d:\d\d ERROR )?rgwot: (.+)$", re.MULTILINE)
-_ERROR = re.compile(r"^(?:Error in rule .+|\w*(?:Error|Exception)\b.*)$", re.MULTILINE)
-#: Number of bytes of the messages, from the end, that are searched for the last step and the fault.
+#: Number of bytes of the messages, from the end, that are searched for that line.
 _TAIL = 200_000
 
 
@@ -96,7 +98,7 @@ class Runs:
         """Return the state of the runs, as a page shows it.
 
         ``at_work`` and ``waiting`` say whether a run is at work or will begin, ``locked`` whether somebody else's run
-        is. ``done`` of ``steps`` jobs are finished, ``stage`` is that of `stage_in`; ``progress`` has a line for each
+        is. ``done`` of ``steps`` jobs are finished, ``stage`` is that of `stage_of`; ``progress`` has a line for each
         video or training with its seconds left. ``fault`` is the line of a failed run, ``log`` the file of its
         messages.
         """
@@ -104,18 +106,15 @@ class Runs:
             at_work, waiting, fault, cancelled = (
                 self._process is not None, self._wish is not None, self._fault, self._cancelled
             )  # fmt: skip
-        text = _tail(LOG) if at_work else ""
-        steps = _DONE.findall(text)
-        # Before the first job is done, the table of jobs tells how many there are.
-        done, total = map(int, steps[-1]) if steps else (0, int((_TOTAL.findall(text) or [0])[-1]))
+        standing = _standing() if at_work else {}
         return {
             "at_work": at_work,
             "waiting": waiting,
             "cancelled": cancelled and not at_work,
             "locked": not at_work and locked(),
-            "done": done,
-            "steps": total,
-            "stage": stage_in(text),
+            "done": standing.get("done", 0),
+            "steps": standing.get("steps", 0),
+            "stage": stage_of(standing.get("at_work", ())),
             "seconds": round(time.monotonic() - self._began) if at_work else 0,
             "progress": notes(PROGRESS) if at_work else [],
             "fault": fault,
@@ -135,9 +134,12 @@ class Runs:
 
     def _run(self) -> None:
         try:
-            # Without the profile's `quiet`, Snakemake reports how many steps are done.
-            command = snakemake_command(["first", "--quiet", "host", "reason", "--nocolor"])
+            # Without the profile's `quiet`, Snakemake reports which jobs are done.
+            options = ["--quiet", "host", "reason", "--nocolor", "--logger", "rgwot", "--logger-rgwot-file", str(STATE)]
+            command = snakemake_command(["first", *options])
+            modules = os.pathsep.join(filter(None, [str(_PLUGINS), os.environ.get("PYTHONPATH")]))
             OWN.mkdir(exist_ok=True)
+            STATE.unlink(missing_ok=True)
             self._before()
             with LOG.open("wb") as log:
                 process = subprocess.Popen(
@@ -145,7 +147,7 @@ class Runs:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
-                    env={**os.environ, FOLDER_VARIABLE: str(PROGRESS.absolute())},
+                    env={**os.environ, FOLDER_VARIABLE: str(PROGRESS.absolute()), "PYTHONPATH": modules},
                     start_new_session=True,
                 )
         except (OSError, RgwotError) as error:
@@ -158,7 +160,8 @@ class Runs:
         with self._lock:
             self._process = None
             if code and not self._cancelled:
-                self._fault = fault_in(_tail(LOG)) or f"the run ended with code {code}; see {LOG}"
+                fault = _standing().get("fault") or f"the run ended with code {code}"
+                self._fault = fault_in(_tail(LOG)) or f"{fault}; see {LOG}"
         self._after()
 
     def _wait(self, process: subprocess.Popen[bytes]) -> int:
@@ -184,13 +187,21 @@ def locked() -> bool:
 
 
 def fault_in(text: str) -> str:
-    r"""Return the line of a run's messages that says why it failed, or an empty text.
+    r"""Return the first fault that rgwot reports in the messages of a run, or an empty text.
 
     >>> fault_in("Building DAG\nrgwot: monday.mp4: 0 bytes; replace the file\nError in rule extract:")
     'monday.mp4: 0 bytes; replace the file'
     """
-    found = _FAULT.search(text) or _ERROR.search(text)
-    return found[found.lastindex or 0].strip() if found else ""
+    found = _FAULT.search(text)
+    return found[1].strip() if found else ""
+
+
+def _standing() -> dict[str, Any]:
+    """Return where the run stands (`snakemake_logger_plugin_rgwot`); empty before the plugin has written."""
+    try:
+        return dict(json.loads(STATE.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
 
 
 def _tail(path: Path) -> str:

@@ -124,6 +124,13 @@ def test_the_page_cuts_as_the_library_does_by_slider_key_and_click(
     assert whole is not None
     assert whole[1] == whole[2] != "100 %"
     assert "One fewer joins" in words
+    # All bars have one scale of time.
+    widths = window.run(
+        "DATA.videos[1].duration /= 2; drawTree();"
+        "const widths = [...document.querySelectorAll('#cut-bars .bar')].map((e) => e.getBoundingClientRect().width);"
+        "DATA.videos[1].duration *= 2; drawTree(); return widths;"
+    )
+    assert widths[1] == pytest.approx(widths[0] / 2, abs=1)
     window.run("byId('cut').value = '3'; byId('cut').dispatchEvent(new Event('input'))")
     segments = read_segments(window.download("#cut-download", tmp_path))
     pd.testing.assert_frame_equal(segments[list(SEGMENT_COLUMNS)], cut_segments(own, 3), check_dtype=False)

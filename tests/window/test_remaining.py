@@ -6,19 +6,8 @@ from typing import Any
 
 import pytest
 
-from rgwot.window.remaining import AFTER_READING, EACH_JOB_S, STAGES, Footage, Remaining, stage_in
+from rgwot.window.remaining import AFTER_READING, EACH_JOB_S, STAGES, Footage, Remaining, stage_of
 
-LOG = """Job stats:
-total    9
-
-[now]
-Job 7: extract: mine/tea, batch 0
-[now]
-Job 2: manifest: probing the videos of mine/tea
-[now]
-Finished jobid: 2 (Rule: manifest)
-1 of 9 steps (11%) done
-"""
 #: Seconds of reading for a second of video.
 PACE = 0.2
 VIDEOS = ("one.mp4", "two.mp4", "three.mp4")
@@ -37,11 +26,10 @@ def reading(video: int, share: float) -> tuple[dict[str, Any], dict[str, Footage
 
 
 def test_the_stage_is_that_of_the_first_job_at_work() -> None:
-    assert stage_in(LOG) == 1
-    decoding = f"{LOG}Finished jobid: 7 (Rule: extract)\nJob 4: decode: a/b on mine/tea\nJob 5: view: typical frames\n"
-    assert list(STAGES)[stage_in(decoding) - 1] == "finding key steps"
-    assert stage_in(f"{decoding}Finished jobid: 4 (Rule: decode)\n") == 3
-    assert stage_in("") == 0
+    assert stage_of(["view", "import_video", "decode_trivial"]) == 1
+    assert list(STAGES)[stage_of(["decode_trivial", "view"]) - 1] == "finding key steps"
+    assert stage_of(["view"]) == 3
+    assert stage_of([]) == 0
 
 
 def test_the_whole_first_answer_is_what_is_unread_and_what_follows() -> None:

@@ -2,7 +2,7 @@
 // answer becomes a mark in the annotation of the video; all videos are labelled anew, and changes are shown.
 
 import { channelsOf } from "./channels.js";
-import { byId, isTyped, make, spread } from "./dom.js";
+import { barOfLength, byId, isTyped, make, spread } from "./dom.js";
 import { annotations, labelsOf, setLabels, undo } from "./labels.js";
 import { latest, live } from "./live.js";
 import { keyList, lookOfName, nameFor, startNewNames } from "./names.js";
@@ -100,10 +100,10 @@ function skip() {
 
 /** Draw the bars of all videos, and frame what the last answer has changed. */
 export function drawChanges() {
-  byId("ask-bars").replaceChildren(...DATA.videos.flatMap((video, at) => {
-    if (video.status === "skipped") return [];
-    const bar = make("div", { className: "bar", role: "img", aria: { label: video.name } });
-    for (const [start, end, step] of segmentsOf(at, state.run)) {
+  const usable = DATA.videos.filter(({ status }) => status !== "skipped");
+  byId("ask-bars").replaceChildren(...usable.flatMap((video) => {
+    const bar = barOfLength(video, usable, { aria: { label: video.name } });
+    for (const [start, end, step] of segmentsOf(place.get(video.id), state.run)) {
       const name = stepName(state.run, step);
       const piece = make("div", { className: "seg", title: `${calledNow(name)}, ${clock(start)}` }, make("span", { textContent: step ? calledNow(name) : "" }));
       piece.classList.add(...lookOfName(name));

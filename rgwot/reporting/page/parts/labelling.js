@@ -158,6 +158,8 @@ function drawLabelling() {
   if (!stage) {
     const first = videos.find(([, at]) => !labelsOf(at).length) || videos[0];
     if (first) labelVideo(first[1]);
+    // Where the style sheet puts video, bar and names on one screen, the head of the page would push them off it.
+    if (getComputedStyle(byId("label")).display === "flex") byId("label").scrollIntoView();
     return;
   }
   byId("label-video").value = String(stage.video);

@@ -60,6 +60,8 @@ function show(wanted, focus = false) {
     if (own) tab.parentElement.scrollLeft = tab.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
   }
   state.view = view;
+  // Only the views with cards and bars have a place for the player.
+  if (!["procedure", "videos", "steps"].includes(view)) stopPlayer(false);
   // The page shows this result again when it is loaded anew.
   if (MADE) history.replaceState({ view }, "");
   pauseLabelling();

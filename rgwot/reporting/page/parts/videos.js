@@ -262,8 +262,12 @@ export function watchBars(part) {
     const byPointer = event.detail > 0;
     const target = targetOf(event.target, byPointer ? event.clientX : null);
     if (!target) return;
-    // A segment plays from its start; the strip and the time between segments play from the clicked time.
-    playFrom(target.at, target.segment ? target.segment[0] : target.seconds, event.target.closest("button"));
+    const { at, seconds, run, segment } = target;
+    // A segment plays from its start, and the strip and the time between segments from the clicked time. Under Videos,
+    // where segments are edited, the video plays on.
+    const [start, end, step] = segment || [seconds];
+    const on = part === cards || start === end;
+    playFrom(at, start, event.target.closest("button"), segment ? `${fullLabel(run, step)}, ${on ? `from ${clock(start)}` : when(start, end)}` : undefined, segment && !on ? end : null);
   });
   part.addEventListener("keydown", moveAlong);
 }
