@@ -163,7 +163,7 @@ class _Levels:
 def clear_motion(x: NDArray[np.float32], discrete: NDArray[np.bool_]) -> None:
     """Set speed and variability of the discrete channels (C,) to 0, in conditioned features (T, 1, 2 or 3 times C).
 
-    A discrete channel jumps or rests, so both say when its value changes, but not how anything moves.
+    A discrete channel jumps or rests: its speed and variability say when its value changes, but not how anything moves.
     """
     columns = np.tile(discrete, x.shape[1] // len(discrete))
     columns[: len(discrete)] = False
@@ -178,11 +178,12 @@ def conditioned(stores: Sequence[VideoFeatures], settings: Whitened) -> list[NDA
 def at_pace(
     x: NDArray[np.float32], dtype: str, settings: Whitened, usual: float
 ) -> tuple[NDArray[np.float32], NDArray[np.int64] | slice]:
-    """Return conditioned features (n, C) of a video, and the index (T,) of the one that each of its samples gets.
+    """Return conditioned features (n, C) of a video, and for each of its T samples the index of its features.
 
-    ``x`` are its `cell_means`, and ``dtype`` is the type in which it was stored.
+    ``x`` are the `cell_means` of the video, and ``dtype`` is the type in which it was stored.
 
-    Each sample has its own, unless the video is far longer than the ``usual`` number of samples (`at_usual_pace`).
+    Every sample has its own features, unless the video is far longer than the ``usual`` number of samples; then it has
+    those of a sample nearby (`at_usual_pace`).
     """
     chosen = at_usual_pace(standardise(x, dtype), usual)
     if chosen is None:
@@ -311,7 +312,7 @@ def restore_whitened(learned: Learned, settings: Whitened) -> EmbedVideo:
         with threadpool_limits(limits=1):
             x = cell_means(store, settings.grid)
             video, nearest = at_pace(x, store.dtype, settings, usual_in(learned))
-            if DISCRETE in learned:  # bundles made before have speed and variability of all channels
+            if DISCRETE in learned:  # bundles of earlier versions keep speed and variability of all channels
                 clear_motion(video, learned[DISCRETE])
             return Embedded(whitening.apply(video)[nearest])
 
@@ -339,8 +340,8 @@ def _leading(matrix: NDArray[np.float64], D: int) -> tuple[NDArray[np.float64], 
     if n <= max(SMALL, D):
         values, vectors = eigh(matrix, subset_by_index=(max(n - D, 0), n - 1), overwrite_a=True)
     else:
-        # The starting vector is fixed, for reproducible results; it is not ones, because centred inner products map
-        # these to 0.
+        # The starting vector is fixed, for reproducible results; it is not a vector of ones, because centred inner
+        # products map this to 0.
         values, vectors = eigsh(matrix, k=D, v0=np.random.default_rng(0).normal(size=n))
     return values[::-1], vectors[:, ::-1]
 

@@ -85,19 +85,19 @@ class Task:
 
     @property
     def facts(self) -> TaskFacts | None:
-        """What is registered about it; None for a user's own task."""
+        """The registered facts about the task; None for a user's own task."""
         return registered_facts(self.dataset, self.name, self.options)
 
     @property
     def tree(self) -> Tree:
-        """Its results."""
+        """The results of the task."""
         return Tree(Path(RESULTS), self.dataset, self.name)
 
 
 def in_job() -> bool:
-    """Return whether this process does a job of a run in the current folder, on this or another machine.
+    """Return whether this process executes a job of a run in the current folder, on this or another machine.
 
-    A run passes its configurations on in an environment variable. While it goes on, its folder is locked, so no other
+    A run passes its configurations on in an environment variable. The folder is locked until the run ends, so no other
     run can begin there.
     """
     return not _OF_THIS_RUN and _began_with()[0] == str(Path.cwd())
@@ -111,8 +111,8 @@ def configuration_of_the_run(content: Mapping[str, object]) -> dict[str, object]
     Raises
     ------
     RgwotError
-        If files were edited while a run uses the workflow as several modules, so that their configurations cannot be
-        told apart.
+        If files were edited while a run uses the workflow as several modules, because it is then unknown which of the
+        configurations an edited file belongs to.
     """
     plain = json.loads(json.dumps(content, default=str))
     if not in_job():

@@ -72,11 +72,11 @@ def test_after_the_last_label_is_undone_the_result_without_labels_is_shown(windo
     key = window.get("document.querySelector('#label-status').textContent").split()[1]
     window.press(key)
     window.wait_for("factsOf(state.run).given.length === 1", 60)
-    assert summary(window) == "3 videos, 1 annotated, 2 results"
+    assert summary(window) == "3 videos, 1 annotated, 2 results."
     window.press("Control+z")
     assert window.get("document.querySelector('#label-status').textContent") == ""
     window.wait_for("factsOf(state.run).id === 'raw/kmeans/seed0'", 60)
-    assert summary(window) == "3 videos, none annotated, 1 result"
+    assert summary(window) == "3 videos, none annotated, 1 result."
     assert window.get("segmentsOf(0, state.run).length") > 1
     assert window.errors == []
 
@@ -191,7 +191,7 @@ def test_what_comes_and_goes_moves_nothing_and_a_new_page_has_the_same_tab(windo
     before = window.get(axis), window.get(newer)
     window.run("showState({run: {fault: 'a long message '.repeat(60)}, tasks: [], answers: {}})")
     assert (window.get(axis), window.get(newer)) == before
-    window.run("showState({run: {at_work: true, seconds: 1}, tasks: [], answers: {}})")
+    window.run("showState({run: {at_work: true, seconds: 1, stage: 0}, tasks: [], answers: {}})")
     assert (window.get(axis), window.get(newer)) == before
     # A summary stays where it is when its details are unfolded.
     words = "document.querySelector('#about-result > summary').getBoundingClientRect().top"

@@ -5,7 +5,7 @@ import { closeExamples, examplesOf, playExamples } from "./examples.js";
 import { chip, chips } from "./looks.js";
 import { playStep } from "./player.js";
 import { shot, shotsOf, typicalOf } from "./procedure.js";
-import { LONGEST_NAME, bodyOf, hasBackground, inOrder, isTaught, matchInWords, nameOf, occurrencesOf, place, rename, runTitle, stepsOf, stepTitle, viewOf } from "./results.js";
+import { LONGEST_NAME, bodyOf, hasBackground, inOrder, isTaught, matchInWords, nameOf, occurrencesOf, ownView, place, rename, runTitle, stepsOf, stepTitle } from "./results.js";
 import { isOneOrder, stepNumbers } from "./segments.js";
 import { MADE } from "./server.js";
 import { DATA, state } from "./state.js";
@@ -17,7 +17,7 @@ export function drawSteps() {
   const run = state.run;
   const rows = byId("rows");
   closeExamples();
-  const view = viewOf(run);
+  const view = ownView(run);
   const note = view ? null : make("p", {
     className: "notice",
     textContent: "Typical frames are shown for the first seed of a method.",
