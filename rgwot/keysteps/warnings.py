@@ -18,7 +18,7 @@ MOST = 0.5
 """A warning is given if a larger share of the samples is background."""
 
 COMPETE = 0.1
-"""Two answers compete if they differ in a larger share of the samples."""
+"""Another answer is told of if it differs in a larger share of the samples."""
 
 SEE_BOTH = "to see both, set seeds: [0, 1] in config.yaml (seed=1 in Python)"
 """Advice on how to compare the answers of two seeds."""

@@ -416,8 +416,8 @@ def _weight_of_time(diagnostics: Diagnostics) -> str:
 def as_sentence(note: str) -> str:
     """Return a note as a sentence; a setting's key at its start keeps its first letter.
 
-    >>> as_sentence("two answers compete"), as_sentence("decode.time: auto chose 0.08")
-    ('Two answers compete.', 'decode.time: auto chose 0.08.')
+    >>> as_sentence("another answer is possible"), as_sentence("decode.time: auto chose 0.08")
+    ('Another answer is possible.', 'decode.time: auto chose 0.08.')
     """
     first = note.partition(" ")[0]
     return f"{note}." if "." in first else f"{note[:1].upper()}{note[1:]}."
