@@ -217,7 +217,7 @@ class Diagnostics:
     second_reading: SecondReadingFacts | None = None
 
     @property
-    def taught(self) -> Sequence[str]:
+    def labelled_videos(self) -> Sequence[str]:
         """The annotated videos that the key steps were learned from."""
         return () if self.labelled is None else self.labelled.videos
 

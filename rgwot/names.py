@@ -226,13 +226,13 @@ def names_in(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> 
     named = read_names(folder / name_of(NAMES))
     names, run = {**read_names(file), **named}, str(Run.of_folder(folder) or next(iter(named), ""))
     diagnostics = folder / name_of(DIAGNOSTICS)
-    taught = read_diagnostics(diagnostics).names if diagnostics.is_file() else {}
+    learned = read_diagnostics(diagnostics).names if diagnostics.is_file() else {}
     if not names or not run:
-        return taught
+        return learned
     typed, lost = names_of(names, run, read_segments(folder / name_of(SEGMENTS)))
     if lost:
         log.warning("%s: %s", file, lost_names(run, lost))
-    return taught | typed
+    return learned | typed
 
 
 def _names_file(folder: Path) -> Path | None:

@@ -227,8 +227,8 @@ class Discovery:
         videos, more than 24 key steps, or videos that were not learned from) it is the share of other segmentations
         that have the deviation, or NaN if there are none. Most rows with 0.1 are false: read
         ``deviations.query("sureness >= 0.5")`` first. ``against`` is ``others`` (what most videos do) or, in a result
-        of the workflow, ``own`` (the expected procedure). Key steps of a group in ``procedure.groups`` may come in
-        either order, so their order never deviates.
+        of the workflow, ``own`` (the expected procedure). The order of key steps in one group of
+        ``procedure.either_order`` never deviates.
         """
         return _by_name(deviation_table(self.key_steps.deviations))
 
@@ -350,8 +350,8 @@ class Discovery:
         >>> rng = np.random.default_rng(0)
         >>> steps = np.repeat(rng.normal(size=(3, 16)), 20, axis=0)
         >>> found = rgwot.discover([steps + rng.normal(scale=0.3, size=steps.shape) for _ in range(4)], K=3)
-        >>> taught = found.learn([np.repeat([1, 2, 3], 20), None, None, None])
-        >>> taught.run.decoder, taught.labels["3"][::20].tolist()
+        >>> labelled = found.learn([np.repeat([1, 2, 3], 20), None, None, None])
+        >>> labelled.run.decoder, labelled.labels["3"][::20].tolist()
         ('labelled', [1, 2, 3])
         """
         embeddings_of(self, "learn")
@@ -719,9 +719,9 @@ class Discovery:
         Returns
         -------
         rgwot.reporting.compare.Comparison
-            ``common`` videos (ids), those that are ``alone`` in one of the two, those that ``taught`` a result and are
-            not compared, and the `rgwot.evaluation.agreement.Agreement`: ``kappa`` and ``segments_f1`` overall,
-            ``kappas`` and ``segments_f1s`` by key step, ...
+            ``common`` videos (ids), those that are ``alone`` in one of the two, the ``labelled`` ones, from which a
+            result learned and which are not compared, and the `rgwot.evaluation.agreement.Agreement`: ``kappa`` and
+            ``segments_f1`` overall, ``kappas`` and ``segments_f1s`` by key step, ...
 
         Raises
         ------
@@ -730,16 +730,18 @@ class Discovery:
         """
         from rgwot.reporting.compare import answer_of, compare, compare_with, shared
 
-        answer, taught = answer_of(self.key_steps.segment_table), self._teaching
+        answer, labelled = answer_of(self.key_steps.segment_table), self._teaching
         if isinstance(other, Discovery):
-            taught = taught | other._teaching
-            return shared(compare(answer, answer_of(other.key_steps.segment_table), taught=taught), taught=taught)
-        return compare_with(answer, Path(other), taught=taught)
+            labelled = labelled | other._teaching
+            return shared(
+                compare(answer, answer_of(other.key_steps.segment_table), labelled=labelled), labelled=labelled
+            )
+        return compare_with(answer, Path(other), labelled=labelled)
 
     @property
     def _teaching(self) -> frozenset[str]:
         """The ids of the labelled videos that the result learned from."""
-        return frozenset(self.key_steps.diagnostics.taught)
+        return frozenset(self.key_steps.diagnostics.labelled_videos)
 
     @overload
     def suggest(self, *, videos: int, moments: None = None) -> list[str]: ...
@@ -780,8 +782,8 @@ class Discovery:
         >>> sorted(int(time_s // 10) for time_s in table["time_s"])
         [0, 1, 2]
         >>> table["label"] = table["time_s"] // 10 + 1
-        >>> taught = rgwot.discover(videos, fps=2, K=3, labels=table.rename(columns={"label": "key_step"}))
-        >>> [sorted(set(taught.labels[name][:20].tolist())) for name in ("0", "3")]
+        >>> labelled = rgwot.discover(videos, fps=2, K=3, labels=table.rename(columns={"label": "key_step"}))
+        >>> [sorted(set(labelled.labels[name][:20].tolist())) for name in ("0", "3")]
         [[1], [1]]
         """
         from rgwot.keysteps.suggest import moments_of, number_of_key_steps, videos_of

@@ -72,12 +72,12 @@ def make_task(
     task: str = "tea",
     steps: Sequence[str] = STEPS,
     annotated: bool = True,
-    taught: int = 0,
+    learned: int = 0,
     given: Mapping[str, str] | None = None,
 ) -> Task:
     """Write videos and everything that the stages make of them, except features and models.
 
-    The first ``taught`` videos have annotations, from which the first result learned; the others have none, or those
+    The first ``learned`` videos have annotations, from which the first result learned; the others have none, or those
     in ``given``.
     """
     made = Task(folder, task)
@@ -85,14 +85,14 @@ def make_task(
     (root / task).mkdir(parents=True)
     for place, (name, plan) in enumerate(zip(names, PLANS * len(names), strict=False)):
         write_video(root / task / f"{name}.mp4", SECONDS * 30, size=(160, 120))
-        if place < taught or (annotated and not taught):
+        if place < learned or (annotated and not learned):
             rows = "".join(f"{start},{end},{step} {steps[step - 1]}\n" for start, end, step in plan)
             (root / task / f"{name}.csv").write_text(rows, encoding="utf-8")
         elif given and name in given:
             (root / task / f"{name}.csv").write_text(given[name], encoding="utf-8")
     write_manifest("mine", task, root, "folder", {}, tree.at(paths.MANIFEST), tree.at(paths.ANNOTATIONS), "fail")
     write_strips(tree.at(paths.MANIFEST), root, tree.at(paths.STRIPS))
-    if taught:
+    if learned:
         run, embeddings = Run("raw", TAUGHT, 0), tree.at(paths.EMBEDDINGS, Run("raw", TAUGHT, 0))
         write_embeddings(embeddings, tree, 0.5, 0)
         decode(

@@ -61,8 +61,8 @@ def test_probabilities_of_background_and_of_labelled_videos() -> None:
     assert np.flatnonzero(gaps.probabilities["a"][:, 0] > 1e-9).tolist() == [4, 5]
     # Key steps keep the numbers of the labels, whatever their order.
     turned = np.array([0, 3, 1, 2])[STEPS]
-    taught = rgwot.discover(recordings(), fps=2, method="whitened", labels={"a": turned})
-    for shares in taught.probabilities.values():
+    learned = rgwot.discover(recordings(), fps=2, method="whitened", labels={"a": turned})
+    for shares in learned.probabilities.values():
         np.testing.assert_array_equal(shares.argmax(axis=1), turned)
 
 
@@ -103,17 +103,17 @@ def test_processes_change_nothing(result: rgwot.Discovery) -> None:
         result.predict(new, n_jobs=0)
 
 
-def test_stability_of_a_taught_result_is_over_samples_without_labels(tmp_path: Path) -> None:
+def test_stability_of_a_labelled_result_is_over_samples_without_labels(tmp_path: Path) -> None:
     turned = np.array([0, 3, 1, 2])[STEPS]
-    taught = rgwot.discover(recordings(), fps=2, method="whitened", labels={"a": turned})
-    stability = taught.stability(2)
+    learned = rgwot.discover(recordings(), fps=2, method="whitened", labels={"a": turned})
+    stability = learned.stability(2)
     again = rgwot.discover(recordings(), fps=2, method="whitened", labels={"a": turned}, seed=1)
     np.testing.assert_array_equal(stability.answers[1].labels["c"], again.labels["c"])
     assert stability.mean == 1
-    everything = taught.learn(dict.fromkeys(NAMES, turned))
+    everything = learned.learn(dict.fromkeys(NAMES, turned))
     with pytest.raises(RgwotError, match="stability: found labels for all samples, expected some without"):
         everything.stability(2)
-    taught.save(tmp_path)
+    learned.save(tmp_path)
     with pytest.raises(RgwotError, match="stability: found a loaded result without its labels"):
         rgwot.load(tmp_path).stability(2)
 
@@ -171,7 +171,9 @@ def test_the_picture_of_a_procedure(result: rgwot.Discovery) -> None:
     needs = [(START, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, END)]
     edges = tuple(Edge(before, after, 0.5, 2, 3, (0.1, 0.9)) for before, after in needs)
     nodes = tuple(Node(step, 3, 1.0, step == 2, 1.0, 0.0, 0.5, 1.0) for step in (1, 2, 3, 4))
-    procedure = replace(result.procedure, nodes=nodes, edges=edges, order=(1, 3, 2, 4), groups=((2, 3),), n_videos=3)
+    procedure = replace(
+        result.procedure, nodes=nodes, edges=edges, order=(1, 3, 2, 4), either_order=((2, 3),), n_videos=3
+    )
     assert layers(procedure) == {START: (0, 0), 1: (1, 0), 3: (2, 0), 2: (2, 1), 4: (3, 0), END: (4, 0)}
     figure = draw_procedure(procedure)
     texts = [text.get_text() for text in figure.axes[0].texts]
@@ -219,10 +221,10 @@ def test_a_saved_result_comes_back(result: rgwot.Discovery, tmp_path: Path) -> N
     with pytest.raises(RgwotError, match="found no bundles, expected one; write one there by Discovery.bundle"):
         back.predict(recordings())
     named.bundle(tmp_path / "results/tea.rgwot")
-    taught = rgwot.load(tmp_path / "results")
+    learned = rgwot.load(tmp_path / "results")
     new = {"new": recordings()["c"] + 0.01}
-    np.testing.assert_array_equal(taught.predict(new)["new"], result.predict(new)["new"])
-    assert taught.stability(2).mean == 1
+    np.testing.assert_array_equal(learned.predict(new)["new"], result.predict(new)["new"])
+    assert learned.stability(2).mean == 1
     reseeded(result, 1).save(tmp_path / "results")
     with pytest.raises(RgwotError, match="2 results .*; expected one folder of key steps"):
         rgwot.load(tmp_path / "results")

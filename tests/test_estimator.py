@@ -48,10 +48,10 @@ def test_probabilities_of_other_and_of_fitted_recordings(fitted: rgwot.Procedure
 def test_columns_are_key_steps_in_the_order_of_the_procedure() -> None:
     videos = recordings(4)
     # Clusters are numbered by the procedure, and so must be the memberships of other recordings.
-    taught = rgwot.ProcedureLearner("rgwot-plus", fps=2, K=3, settings={"consensus": {"partitions": 4}}).fit(videos)
-    shares = taught.predict_proba(recordings(1, seed=5))[0]
-    assert shares.argmax(axis=1).tolist() == taught.predict(recordings(1, seed=5))[0].tolist()
-    assert taught.predict(recordings(1, seed=5))[0][::15].tolist() == [1, 2, 3]
+    learned = rgwot.ProcedureLearner("rgwot-plus", fps=2, K=3, settings={"consensus": {"partitions": 4}}).fit(videos)
+    shares = learned.predict_proba(recordings(1, seed=5))[0]
+    assert shares.argmax(axis=1).tolist() == learned.predict(recordings(1, seed=5))[0].tolist()
+    assert learned.predict(recordings(1, seed=5))[0][::15].tolist() == [1, 2, 3]
 
 
 def test_labels_calibrate_probabilities() -> None:
@@ -84,10 +84,10 @@ def test_a_score_matches_key_steps_or_compares_names(fitted: rgwot.ProcedureLear
     # In one recording, two key steps are exchanged.
     assert fitted.score(videos, [turned, np.array([0, 1, 3, 2])[STEPS]]) == pytest.approx(2 / 3)
     names = np.array(["", "cut", "stir", "pour"])[STEPS]
-    taught = clone(fitted).set_params(decoder=None).fit(recordings(4), [names, None, None, None])
-    assert taught.score(videos, [names, None]) == 1
+    learned = clone(fitted).set_params(decoder=None).fit(recordings(4), [names, None, None, None])
+    assert learned.score(videos, [names, None]) == 1
     other = np.array(["", "pour", "stir", "wash"])[STEPS]
-    assert taught.score({"a": videos[0]}, {"a": other}) == pytest.approx(1 / 3)
+    assert learned.score({"a": videos[0]}, {"a": other}) == pytest.approx(1 / 3)
     with pytest.raises(RgwotError, match="score: found no labels, expected them for some videos; give y"):
         fitted.score(videos)
     with pytest.raises(NotFittedError):

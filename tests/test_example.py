@@ -40,9 +40,9 @@ def test_annotations_have_exactly_the_listed_deviations() -> None:
 
 def test_three_annotated_recordings_reveal_every_deviation() -> None:
     data = rgwot.example()
-    taught = {name: data.labels[name] for name in ("r00", "r01", "r03")}
-    result = rgwot.discover(data.videos, fps=data.fps, labels=taught)
-    right = np.concatenate([result.labels[name] == steps_of(data, name) for name in data.videos if name not in taught])
+    learned = {name: data.labels[name] for name in ("r00", "r01", "r03")}
+    result = rgwot.discover(data.videos, fps=data.fps, labels=learned)
+    right = np.concatenate([result.labels[name] == steps_of(data, name) for name in data.videos if name not in learned])
     assert right.mean() > 0.9
     told = {(row.video, row.kind, result.names[row.key_step]) for row in result.deviations.itertuples()}
     assert told == {

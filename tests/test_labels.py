@@ -65,17 +65,17 @@ def test_annotation_files_are_read_like_tables(sink: str, tmp_path: Path) -> Non
     features = rng.normal(size=(3, 8))[steps - 1]
     videos = {name: features + rng.normal(scale=0.2, size=(30, 8)) for name in ("a", "b b", "c")}
     table = pd.DataFrame({"start_s": [0, 5, 10.0], "end_s": [5, 10, 15.0], "label": ["pour", "stir", "serve"]})
-    taught = rgwot.discover(videos, fps=2, method="whitened", labels={"b b": table})
-    taught.export(sink, tmp_path / "out")
+    learned = rgwot.discover(videos, fps=2, method="whitened", labels={"b b": table})
+    learned.export(sink, tmp_path / "out")
     path = next(file for file in sorted((tmp_path / "out").iterdir()) if file.suffix in (".csv", ".eaf", ".boris"))
     if sink == "elan":
         path = tmp_path / "out" / "b b.eaf"
     # A file given for a video labels only this video, with its own rows if the file has rows of many videos.
-    again = taught.learn({"b b": path})
-    assert again.segments.equals(taught.segments)
-    assert again.names == taught.names
-    assert taught.compare(path).agreement.kappa == 1 if sink != "elan" else True
-    assert taught.score(videos, {"b b": str(path)}) == 1
+    again = learned.learn({"b b": path})
+    assert again.segments.equals(learned.segments)
+    assert again.names == learned.names
+    assert learned.compare(path).agreement.kappa == 1 if sink != "elan" else True
+    assert learned.score(videos, {"b b": str(path)}) == 1
 
 
 def test_files_without_header_with_marks_numbers_and_silence(tmp_path: Path) -> None:

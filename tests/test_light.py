@@ -37,9 +37,9 @@ centres = rng.normal(size=(4, 16))
 videos = {{f"v{{n}}": centres[steps] + rng.normal(0, 0.3, (100, 16)) for n in range(5)}}
 found = rgwot.discover(videos, K=4, fps=1)
 table = pd.DataFrame({{"start_s": [0, 20, 50, 75], "end_s": [20, 50, 75, 100], "label": list("abcd")}})
-taught = rgwot.discover(videos, labels={{"v0": table}}, fps=1)
-assert all(np.mean(taught.labels[name] == steps + 1) > 0.95 for name in videos)
-assert found.compare(taught).agreement.kappa > 0.9
+learned = rgwot.discover(videos, labels={{"v0": table}}, fps=1)
+assert all(np.mean(learned.labels[name] == steps + 1) > 0.95 for name in videos)
+assert found.compare(learned).agreement.kappa > 0.9
 assert len(found.compare_groups({{"v0": "a", "v1": "a", "v2": "b", "v3": "b", "v4": "b"}}))
 folder = found.save("results")
 for name in ("csv", "elan", "boris"):

@@ -39,8 +39,8 @@ assert {name: len(own) for name, own in found.labels.items()} == table.groupby("
 gain = tree.table.set_index("K")["gain"]
 assert gain[8] < 0.6 * gain[7] and all(gain[K] > 0.8 * gain[K - 1] for K in range(3, 8))
 assert six.stability(2).mean > 0.95
-assert sorted(taught.names.values()) == sorted(set(annotated[teachers[0]]["label"]))
-assert taught.score(others, truth) > 0.95 > six.score(others, truth) + 0.1
+assert sorted(learned.names.values()) == sorted(set(annotated[teachers[0]]["label"]))
+assert learned.score(others, truth) > 0.95 > six.score(others, truth) + 0.1
 assert not any((own == 0).any() for own in six.labels.values())
 """,
     "deviations": """
@@ -50,8 +50,8 @@ assert (wrong["video"] + wrong["step"] + wrong["kind"]).tolist() == ["r04tastere
 right = told[told["true"]]
 assert sorted(right["video"]) == ["r02", "r04", "r06", "r09", "r11"]
 assert sorted(right["video"][right["sureness"] > 0.3]) == ["r02", "r04", "r11"] and (wrong["sureness"] < 0.3).all()
-assert sorted(judged(taught)["video"]) == ["r02", "r04", "r06", "r09", "r11"] and judged(taught)["true"].all()
-assert (judged(taught)["sureness"] > 0.7).all()
+assert sorted(judged(learned)["video"]) == ["r02", "r04", "r06", "r09", "r11"] and judged(learned)["true"].all()
+assert (judged(learned)["sureness"] > 0.7).all()
 """,
 }
 

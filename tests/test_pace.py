@@ -54,7 +54,7 @@ def test_only_far_longer_recordings_are_thinned() -> None:
 
 
 @pytest.mark.parametrize("longer", [idle, slow])
-@pytest.mark.parametrize("labelled", [False, True], ids=["no labels", "taught"])
+@pytest.mark.parametrize("labelled", [False, True], ids=["no labels", "labels"])
 def test_a_longer_recording_neither_suffers_nor_spoils_the_others(longer: object, labelled: bool) -> None:
     takes = {f"v{seed}": take(seed) for seed in range(6)}
     labels = {f"v{seed}": np.repeat(np.arange(1, STEPS + 1), SAMPLES // STEPS) for seed in (0, 1)} if labelled else None

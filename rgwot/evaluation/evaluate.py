@@ -242,10 +242,10 @@ def score_task(
     clusters, says_background = diagnostics.K, bool(diagnostics.background)
     if diagnostics.split is not None:
         manifest = manifest[manifest["video"].isin(diagnostics.split.test)]
-    taught = diagnostics.labelled is not None
-    scopes = ("task",) if taught else SCOPES
-    if taught:
-        manifest = manifest[~manifest["video"].isin(diagnostics.taught)]
+    learned = diagnostics.labelled is not None
+    scopes = ("task",) if learned else SCOPES
+    if learned:
+        manifest = manifest[~manifest["video"].isin(diagnostics.labelled_videos)]
     videos, skipped, unscored = label_videos(manifest, annotations, segments, stride, scopes)
     if skipped:
         names = ", ".join(skipped)
@@ -266,7 +266,7 @@ def score_task(
                 f"{where}: segments: found {used} different key steps in scope {scope!r}, "
                 f"expected at most K={clusters}{' besides background' if says_background else ''}"
             )
-    if taught:
+    if learned:
         tables = [named_table(videos, n_key_steps, says_background)]
     else:
         tables = [score_table(videos, n_key_steps, clusters, says_background, also)]

@@ -107,8 +107,8 @@ def find_key_steps(
         name: order_of(key_steps["task"][name], video.time_s / video.duration_s) for name, video in task.videos.items()
     }
     # Borders around marks are decoded, so short segments in these videos are not annotations.
-    taught = {} if labels_given is None else {name: name in labels_given.marks for name in labels_given.labels}
-    annotated = tuple(name for name, marked in taught.items() if not marked)
+    marked_of = {} if labels_given is None else {name: name in labels_given.marks for name in labels_given.labels}
+    annotated = tuple(name for name, marked in marked_of.items() if not marked)
     segments_of_evidence, *others_cleaned = (segments_of(task, part) for part in (evidence, *others))
     usual = usual_of(segments_of_evidence, task.held_out)
     segments["task"] = counted(segments["task"], usual, segments_of_evidence, annotated)

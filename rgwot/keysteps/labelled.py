@@ -521,7 +521,7 @@ def decode_labelled(
         Intermediate results of former decodings; with them, this decoding is faster and has the same result.
     """
     assert frames.given is not None
-    taught = np.repeat(np.arange(len(frames.lengths)), frames.lengths)[frames.given != UNKNOWN]
+    labelled = np.repeat(np.arange(len(frames.lengths)), frames.lengths)[frames.given != UNKNOWN]
 
     def learn(some: Frames) -> Decoded:
         return _decode(some, K, generator, settings, kept or Kept())
@@ -530,7 +530,7 @@ def decode_labelled(
         assert result.learned is not None
         return restore_labelled(result.learned, K, settings, at_once=True)
 
-    return decode_by_some(frames, np.union1d(learned_from(frames.lengths), taught), learn, restore)
+    return decode_by_some(frames, np.union1d(learned_from(frames.lengths), labelled), learn, restore)
 
 
 def _decode(frames: Frames, K: int, generator: np.random.Generator, labelled: Labelled, kept: Kept) -> Decoded:

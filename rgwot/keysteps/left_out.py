@@ -73,14 +73,14 @@ def leave_one_out(task: EmbeddedTask, given: Given, decode: Decode, extra: int, 
     sizes = [len(video.time_s) for video in training.values()]
     seen = {names[at] for at in learned_from(sizes)} | set(teachers)
     plain = {name: video for name, video in training.items() if name in seen}
-    taught = {name: with_given(video, given, name) for name, video in plain.items()}
+    with_labels = {name: with_given(video, given, name) for name, video in plain.items()}
     chosen = [teachers[at] for at in np.unique(np.linspace(0, len(teachers) - 1, MOST).round().astype(int))]
     K = given.K + extra
     shares, found_by = [], []
     # One thread, as for the result itself, because sums depend on the number of threads.
     with threadpool_limits(limits=1):
         for hidden in with_progress(log, "annotated videos left out", chosen, "video"):
-            videos = {**taught, hidden: plain[hidden]}
+            videos = {**with_labels, hidden: plain[hidden]}
             found = labelling_of(
                 videos.values(),
                 task.features_fps,

@@ -96,25 +96,25 @@ def suggest(
     some = learned_from(frames.lengths).tolist()
     step = -(-len(some) // VIDEOS)
     compared = sorted({*some[::step], *labelled, *(eligible if among is not None else ())})
-    taught = _taught(frames.of(compared), K, chain, generator)
+    accuracy_of = _accuracy_of(frames.of(compared), K, chain, generator)
     fixed = [compared.index(place) for place in labelled]
     candidates = [at for at, place in enumerate(compared) if place in eligible and at not in fixed]
     chosen: list[int] = []
     for _ in range(min(n, len(candidates))):
         open_places = [place for place in candidates if place not in chosen]
-        chosen.append(max(open_places, key=lambda place: taught([*fixed, *chosen, place])))
-    best, improved = (taught([*fixed, *chosen]) if chosen else 0.0), True
+        chosen.append(max(open_places, key=lambda place: accuracy_of([*fixed, *chosen, place])))
+    best, improved = (accuracy_of([*fixed, *chosen]) if chosen else 0.0), True
     while improved:
         improved = False
         for at in range(len(chosen)):
             for place in candidates:
                 other = [*chosen[:at], place, *chosen[at + 1 :]]
-                if place not in chosen and (value := taught([*fixed, *other])) > best + 1e-9:
+                if place not in chosen and (value := accuracy_of([*fixed, *other])) > best + 1e-9:
                     chosen, best, improved = other, value, True
     return [compared[at] for at in chosen]
 
 
-def _taught(
+def _accuracy_of(
     frames: Frames, K: int, chain: MeanfieldSettings, generator: np.random.Generator
 ) -> Callable[[Sequence[int]], float]:
     """Return a function from indices of videos to the accuracy in [0, 1] of a classifier that learns from them."""

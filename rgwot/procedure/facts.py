@@ -174,7 +174,7 @@ def step_facts(
             tuple(edge for edge in procedure.edges if edge.after == step and edge.before != START),
             *(
                 tuple(other for group in groups if step in group for other in group if other != step)
-                for groups in (procedure.groups, procedure.unordered)
+                for groups in (procedure.either_order, procedure.unordered)
             ),
         )
         for step in procedure.order
@@ -219,7 +219,7 @@ def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None)
         return "No key step was found: everything is background."
     n = procedure.n_videos
     lacked = {node.key_step: f" (found in {node.n_videos} of {n})" for node in procedure.nodes if node.n_videos < n}
-    group_of = {step: group for group in (*procedure.groups, *procedure.unordered) for step in group}
+    group_of = {step: group for group in (*procedure.either_order, *procedure.unordered) for step in group}
     parts: dict[tuple[int, ...], list[str]] = {}
     for step in procedure.order:
         title = step_title(step, names) + lacked.get(step, "")
@@ -228,7 +228,7 @@ def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None)
         return f"One key step was found: {parts.popitem()[1][0]}."
     if len(parts) == 1:
         group, titles = parts.popitem()
-        if group in procedure.groups:
+        if group in procedure.either_order:
             return f"No fixed order was found: {join_words(titles)} may come in any order."
         if agreed_by_few(procedure):
             who = {1: "The only video shows", 2: "Both videos show"}.get(n, f"All {n} videos show")
@@ -341,18 +341,18 @@ def _another_order(procedure: Procedure, moved: Sequence[DeviationFacts]) -> str
         # Of two that are equally sure, the page can show the one that has a segment.
         other = surest.setdefault(row.deviation.video, row)
         surest[row.deviation.video] = min(other, row, key=lambda one: (_RANKS.get(one.sureness, 1), one.unseen))
-    groups: dict[int, list[str]] = {}
+    by_rank: dict[int, list[str]] = {}
     place = {fit.video: at for at, fit in enumerate(procedure.videos)}
     for video in sorted(surest, key=lambda video: place.get(video, len(place))):
         row = surest[video]
         name = readable(video) + (f" ({ALONE})" if row.unseen else "")
-        groups.setdefault(_RANKS.get(row.sureness, 1), []).append(name)
+        by_rank.setdefault(_RANKS.get(row.sureness, 1), []).append(name)
     texts = [
         f"{('', 'perhaps ', 'doubtfully ')[rank]}in "
         + (join_words(group) if len(group) <= MOST_NAMED else f"{len(group)} videos")
-        for rank, group in sorted(groups.items())
+        for rank, group in sorted(by_rank.items())
     ]
-    return join_words(texts) + (", unless key steps were confused there" if any(groups) else "")
+    return join_words(texts) + (", unless key steps were confused there" if any(by_rank) else "")
 
 
 def _explained(need: Edge, moved: Sequence[DeviationFacts]) -> bool:

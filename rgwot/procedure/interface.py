@@ -159,7 +159,7 @@ class Procedure:
         Needs, transitively reduced, with START and END.
     needs
         All needs between key steps, including those that follow from others (the transitive closure).
-    groups, unordered
+    either_order, unordered
         Groups of key steps that people do in any order, and groups of which no order is known
         (`rgwot.procedure.known.unordered`).
     order
@@ -182,7 +182,7 @@ class Procedure:
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     needs: tuple[Edge, ...]
-    groups: tuple[tuple[int, ...], ...]
+    either_order: Annotated[tuple[tuple[int, ...], ...], Field(alias="groups")]
     order: tuple[int, ...]
     order_distance: Number
     typical_video: str
@@ -234,7 +234,7 @@ class Procedure:
 
     def to_json(self) -> dict[str, object]:
         """Return the content of ``procedure.json``; numbers that are not finite become None."""
-        return {"version": VERSION, **_JSON.dump_python(self, mode="json")}
+        return {"version": VERSION, **_JSON.dump_python(self, mode="json", by_alias=True)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, object]) -> Procedure:

@@ -69,7 +69,7 @@ def learn(
     order, exact = consensus(counted.agree.T.astype(np.float64), relation, counted.place)
     distances = _distances(counted, order)
     measured = distances[~np.isnan(distances)]
-    groups, no_order = (
+    either_order, no_order = (
         tuple(tuple(sorted(counted.steps[run].tolist())) for run in runs)
         for runs in unordered(counted, with_steps, relation, order)
     )
@@ -82,7 +82,7 @@ def learn(
         nodes=_nodes(counted),
         edges=_edges(counted, needs),
         needs=_needs(counted, needs, relation),
-        groups=groups,
+        either_order=either_order,
         unordered=no_order,
         order=tuple(counted.steps[order].tolist()),
         order_distance=float(measured.mean()) if len(measured) else float("nan"),

@@ -50,15 +50,15 @@ class Answer(NamedTuple):
 class Comparison(NamedTuple):
     """Two results side by side: the videos of both, the videos of only one, and how much the results agree.
 
-    ``names`` are the names of the second result's key steps if a person coded it. ``taught`` are common videos that are
-    left out, because one of the results learned from them.
+    ``names`` are the names of the second result's key steps if a person coded it. ``labelled`` are common
+    videos that are left out, because one of the results learned from them.
     """
 
     common: tuple[str, ...]
     alone: tuple[str, ...]
     agreement: Agreement
     names: Mapping[int, str] = {}
-    taught: tuple[str, ...] = ()
+    labelled: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         agreed, n = self.agreement, len(self.common)
@@ -79,7 +79,7 @@ def read_answer(folder: Path) -> Answer:
 def teaching_videos(folder: Path) -> tuple[str, ...]:
     """Return the annotated videos that the result in a folder learned from, if any."""
     path = folder / name_of(DIAGNOSTICS)
-    return tuple(read_diagnostics(path).taught) if path.is_file() else ()
+    return tuple(read_diagnostics(path).labelled_videos) if path.is_file() else ()
 
 
 def answer_of(segments: pd.DataFrame, where: Path | str = "segments") -> Answer:
@@ -156,14 +156,14 @@ def coded_answer(coded: pd.DataFrame, numbers: Mapping[str, int], seconds: Mappi
 
 
 def compare(
-    first: Answer, second: Answer, overlap: float = OVERLAP, *, same: bool = False, taught: Collection[str] = ()
+    first: Answer, second: Answer, overlap: float = OVERLAP, *, same: bool = False, labelled: Collection[str] = ()
 ) -> Comparison | None:
     """Compare two answers in their common videos, up to the earlier end; return None if they have no video in common.
 
-    Videos from which one of the answers learned (``taught``) are left out, because their key steps are annotations.
+    Videos from which one of the answers learned (``labelled``) are left out, because their key steps are annotations.
     """
     both = tuple(video for video in first.labels if video in second.labels)
-    common, left_out = (tuple(video for video in both if (video in taught) is chosen) for chosen in (False, True))
+    common, left_out = (tuple(video for video in both if (video in labelled) is chosen) for chosen in (False, True))
     unshared = tuple(video for one in (first, second) for video in one.labels if video not in both)
     if not common:
         return None
@@ -173,20 +173,20 @@ def compare(
         for part in (first.labels, second.labels, first.occurring, second.occurring)
     )
     agreed = agreement(one, other, overlap, same=same, occurring=(occurring[0], occurring[1]))
-    return Comparison(common, unshared, agreed, taught=left_out)
+    return Comparison(common, unshared, agreed, labelled=left_out)
 
 
 def compare_pairs(
-    answers: Sequence[Answer], taught: Sequence[Collection[str]] | None = None
+    answers: Sequence[Answer], labelled: Sequence[Collection[str]] | None = None
 ) -> dict[tuple[int, int], Comparison]:
     """Compare every pair of results, or only the first with all others if there are more than `MOST_RESULTS`.
 
-    The keys are pairs of indices into ``answers``; pairs without a common video are left out. ``taught`` has the videos
-    that each result learned from, by default none.
+    The keys are pairs of indices into ``answers``; pairs without a common video are left out. ``labelled`` has the
+    videos that each result learned from, by default none.
     """
-    places, taught = range(len(answers)), taught or [()] * len(answers)
+    places, labelled = range(len(answers)), labelled or [()] * len(answers)
     pairs = combinations(places, 2) if len(answers) <= MOST_RESULTS else ((0, place) for place in places[1:])
-    comparisons = {(a, b): compare(answers[a], answers[b], taught={*taught[a], *taught[b]}) for a, b in pairs}
+    comparisons = {(a, b): compare(answers[a], answers[b], labelled={*labelled[a], *labelled[b]}) for a, b in pairs}
     return {pair: comparison for pair, comparison in comparisons.items() if comparison is not None}
 
 
@@ -196,27 +196,27 @@ def compare_with(
     overlap: float = OVERLAP,
     tier: str | None = None,
     fps: str | None = None,
-    taught: Collection[str] = (),
+    labelled: Collection[str] = (),
 ) -> Comparison:
     """Compare an answer with a folder of key steps or annotations; raise RgwotError without a common video.
 
-    Videos from which the answer (``taught``) or the other result learned are left out.
+    Videos from which the answer (``labelled``) or the other result learned are left out.
     """
     if not coded(other):
-        taught = {*taught, *teaching_videos(other)}
-        return shared(compare(answer, read_answer(other), overlap, taught=taught), f"{other}: ", taught)
+        labelled = {*labelled, *teaching_videos(other)}
+        return shared(compare(answer, read_answer(other), overlap, labelled=labelled), f"{other}: ", labelled)
     table = read_coding(other, tier, fps, answer.labels.keys())
     numbers = _numbers(table)
     seconds = {video: len(labels) / RATE for video, labels in answer.labels.items()}
     coding = coded_answer(table, numbers, seconds)
-    comparison = shared(compare(answer, coding, overlap, taught=taught), f"{other}: ", taught)
+    comparison = shared(compare(answer, coding, overlap, labelled=labelled), f"{other}: ", labelled)
     return comparison._replace(names={number: name for name, number in numbers.items()})
 
 
-def shared(comparison: Comparison | None, where: str = "", taught: Collection[str] = ()) -> Comparison:
-    """Return a comparison; raise RgwotError if it is None, because there is no common video apart from ``taught``."""
+def shared(comparison: Comparison | None, where: str = "", labelled: Collection[str] = ()) -> Comparison:
+    """Return a comparison; raise RgwotError if it is None, because there is no common video apart from ``labelled``."""
     if comparison is None:
-        besides = f" besides the {len(taught)} that a result learned from, which are not compared" if taught else ""
+        besides = f" besides the {len(labelled)} that a result learned from, which are not compared" if labelled else ""
         raise RgwotError(f"{where}found no common video{besides}; expected results of the same task")
     return comparison
 
@@ -259,7 +259,7 @@ def compare_results(
         f"B: {second}",
         f"{len(comparison.common)} videos, {together.n_frames / RATE:.0f} s"
         + (f"; only in one: {', '.join(map(readable, comparison.alone))}" if comparison.alone else "")
-        + (f"; learned from, so left out: {', '.join(map(readable, comparison.taught))}" * bool(comparison.taught)),
+        + (f"; learned from, so left out: {', '.join(map(readable, comparison.labelled))}" * bool(comparison.labelled)),
         f"Adjusted Rand index {together.adjusted_rand:.2f}. F1 after matching key steps one to one: "
         f"{100 * together.macro_f1:.1f} (mean over matched key steps of A), "
         f"{100 * together.strict_f1:.1f} (of all time).",

@@ -57,7 +57,7 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
     blind: Sequence[str] = ()
     if (path := folder / name_of(paths.DIAGNOSTICS)).is_file():
         diagnostics = read_diagnostics(path)
-        annotated = diagnostics.taught
+        annotated = diagnostics.labelled_videos
         head += [f"Warning: {line}." for line in diagnostics.warnings or () if line.startswith(COMPETING)]
         if diagnostics.uncovered is not None:
             head.append(f"Warning: {uncovered_sentence(diagnostics.uncovered)}.")

@@ -124,7 +124,7 @@ def given_of(task: EmbeddedTask, annotations: pd.DataFrame) -> Given:
     )
 
 
-def taught_by(task: EmbeddedTask, given: Given, decoder: Labelled, seed: int) -> Given:
+def teaching_labels(task: EmbeddedTask, given: Given, decoder: Labelled, seed: int) -> Given:
     """Return the labels of the videos that teach: all that are labelled and not held out, or ``decoder.n`` of these.
 
     Raises RgwotError if there are too few.
@@ -147,20 +147,20 @@ def taught_by(task: EmbeddedTask, given: Given, decoder: Labelled, seed: int) ->
     )
 
 
-def seldom_found(key_steps: KeySteps, taught: Given) -> list[str]:
+def seldom_found(key_steps: KeySteps, teaching: Given) -> list[str]:
     """Return a line for each key step that all teaching videos and few of the other videos have (methods 5.11).
 
     It needs `TEACHING` teaching videos and as many others.
     """
     steps = {video: set(rows["key_step"]) for video, rows in key_steps.segments["task"].items()}
-    others = [own for video, own in steps.items() if video not in taught.labels]
-    if min(len(taught.labels), len(others)) < TEACHING:
+    others = [own for video, own in steps.items() if video not in teaching.labels]
+    if min(len(teaching.labels), len(others)) < TEACHING:
         return []
     lines = []
-    for step in sorted(set.intersection(*(set(own[own > 0].tolist()) for own in taught.labels.values()))):
+    for step in sorted(set.intersection(*(set(own[own > 0].tolist()) for own in teaching.labels.values()))):
         found = sum(step in own for own in others)
         if found < FOUND * len(others):
-            name, n = taught.names.get(step, ""), len(taught.labels)
+            name, n = teaching.names.get(step, ""), len(teaching.labels)
             lines.append(
                 f"key step {step}{f' ({name})' if name else ''}: in {n} of {n} annotated videos, found in {found} of "
                 f"{len(others)} others; expected it in most of them; annotate one in which it was not found, because "
@@ -190,37 +190,37 @@ def decode_task(
 ) -> KeySteps:
     """Find the key steps of a task by a decoder (`rgwot.keysteps.decode.find_key_steps`).
 
-    The decoder ``labelled`` learns from ``given`` labels (`taught_by`). ``kept`` caches the parts of decoding that do
-    not depend on labels, so that decoding the same embeddings with other labels takes less time. The diagnostics also
-    have ``decoding_cpu_s``, the CPU time in seconds, ``uncovered`` if a key step seems to have no label (`uncovered`),
-    a warning about each key step that is seldom found (`seldom_found`), and with three and more teaching videos
-    ``left_out`` (`leave_one_out`). The CPU times of `leave_one_out` and `read_again` are separate. Without ``check``,
-    `uncovered`, `seldom_found`, `leave_one_out` and `read_again` are omitted.
+    The decoder ``labelled`` learns from ``given`` labels (`teaching_labels`). ``kept`` caches the parts of decoding
+    that do not depend on labels, so that decoding the same embeddings with other labels takes less time. The
+    diagnostics also have ``decoding_cpu_s``, the CPU time in seconds, ``uncovered`` if a key step seems to have no
+    label (`uncovered`), a warning about each key step that is seldom found (`seldom_found`), and with three and more
+    teaching videos ``left_out`` (`leave_one_out`). The CPU times of `leave_one_out` and `read_again` are separate.
+    Without ``check``, `uncovered`, `seldom_found`, `leave_one_out` and `read_again` are omitted.
 
     Raises RgwotError if the decoder cannot learn from the labels, or needs labels and has none, and as
     `find_key_steps` does.
     """
     began = process_time()
     check_labels(decoder, 0 if given is None else len(given.labels))
-    run, taught, extra = decoder.__call__, None, 0
+    run, teaching, extra = decoder.__call__, None, 0
     if isinstance(decoder, Labelled) and given is not None:
-        taught = taught_by(task, given, decoder, seed)
-        extra = extra_of(decoder, taught)
+        teaching = teaching_labels(task, given, decoder, seed)
+        extra = extra_of(decoder, teaching)
         decoder = decoder.model_copy(update={"extra": extra})
         # Leaving videos out decodes the same samples, too.
         run = partial(decoder.__call__, kept=kept or Kept())
-    key_steps = find_key_steps(task, decoder, seed=seed, decode=run, alone=alone, labels_given=taught)
+    key_steps = find_key_steps(task, decoder, seed=seed, decode=run, alone=alone, labels_given=teaching)
     key_steps.diagnostics.decoding_cpu_s = round(process_time() - began, 3)
-    missing = None if taught is None or extra or not check else uncovered(task, taught)
+    missing = None if teaching is None or extra or not check else uncovered(task, teaching)
     if missing is not None:
         key_steps.diagnostics.uncovered = missing
         key_steps.diagnostics.warn(uncovered_sentence(missing))
         log.warning("%s/%s/seed%d: %s", task.method, decoder.NAME, seed, uncovered_sentence(missing))
-    if taught is not None and check and (seldom := seldom_found(key_steps, taught)):
+    if teaching is not None and check and (seldom := seldom_found(key_steps, teaching)):
         key_steps.diagnostics.warn(*seldom)
         for line in seldom:
             log.warning("%s/%s/seed%d: %s", task.method, decoder.NAME, seed, line)
-    left_out = None if taught is None or not check else leave_one_out(task, taught, run, extra, seed)
+    left_out = None if teaching is None or not check else leave_one_out(task, teaching, run, extra, seed)
     if left_out is not None:
         key_steps.diagnostics.left_out = left_out.facts
         key_steps = replace(

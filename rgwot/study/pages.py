@@ -62,11 +62,11 @@ def _runs_of(task: Task, key: str, methods: Sequence[str], seeds: Sequence[int])
             continue
         check_task(task, method)
         runs |= dict.fromkeys(Run(method, decoder, seed) for seed in seeds)
-    taught = [run for run in runs if learns_from_labels(run.decoder)]
+    learning = [run for run in runs if learns_from_labels(run.decoder)]
     first = next((run for run in runs if not decoder_of(run.decoder).TRIVIAL), None)
-    if first is not None and not taught and _leaves_something_to_learn(task):
-        taught = [replace(first, decoder=LABELLED)]
-    return tuple(dict.fromkeys([*taught, *runs]))
+    if first is not None and not learning and _leaves_something_to_learn(task):
+        learning = [replace(first, decoder=LABELLED)]
+    return tuple(dict.fromkeys([*learning, *runs]))
 
 
 def _leaves_something_to_learn(task: Task) -> bool:

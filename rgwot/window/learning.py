@@ -113,7 +113,7 @@ class Learner:
         self.tree = Tree(Path(RESULTS), dataset, task)
         self.memory = _Memory()
 
-    def taught_run(self, study: Study) -> Run | None:
+    def labelled_run(self, study: Study) -> Run | None:
         """Return the result that learns from labels, or None if there are no labels, or no embeddings for it yet."""
         run = next(
             (run for run in page_runs(Task(study, self.dataset, self.task)) if learns_from_labels(run.decoder)), None
@@ -133,8 +133,8 @@ class Learner:
         for module in ("networkx", "sklearn.cluster", "sklearn.covariance"):
             import_module(module)
         run = self.plain_run(study)
-        taught = Run(run.method, LABELLED, run.seed)
-        embedded, kept = self._embedded(taught), self.memory.kept.setdefault(taught.method, Kept())
+        labelled = Run(run.method, LABELLED, run.seed)
+        embedded, kept = self._embedded(labelled), self.memory.kept.setdefault(labelled.method, Kept())
         with threadpool_limits(limits=1):
             kept.contexts(frames_of(embedded.videos, embedded.features_fps))
 
@@ -143,11 +143,11 @@ class Learner:
 
         It is None if the result has no files yet.
         """
-        run = self.taught_run(study)
+        run = self.labelled_run(study)
         if run is None:
             return self._unlabelled(study)
         labelled = self._labels(study)
-        key_steps, given = self._taught(study, run, labelled)
+        key_steps, given = self._learned(study, run, labelled)
         changed = self._changes(self._embedded(run), key_steps, given)
         answer = self._shown(study, run, key_steps, labelled, BEING_CHECKED)
         self.memory.result = answer["facts"]["result"]
@@ -158,7 +158,7 @@ class Learner:
 
         It is None if there is no such file, or if it was made from other labels.
         """
-        run = self.taught_run(study)
+        run = self.labelled_run(study)
         if run is None or not self._is_written(run):
             return None
         if result_id(read_segments(self.tree.at(paths.SEGMENTS, run))) != self.memory.result:
@@ -176,9 +176,9 @@ class Learner:
             return None
         return {**self._read(study, run, self.tree, labelled), "changed": {}, "share": None, "settled": False}
 
-    def taught(self, study: Study, run: Run) -> KeySteps:
+    def key_steps(self, study: Study, run: Run) -> KeySteps:
         """Return the key steps of a result from the labels as they are now."""
-        return self._taught(study, run, self._labels(study))[0]
+        return self._learned(study, run, self._labels(study))[0]
 
     def with_K(self, study: Study, K: int) -> dict[str, Any]:
         """Return the answer without labels with K key steps."""
@@ -209,7 +209,7 @@ class Learner:
 
     def question(self, study: Study, number: int) -> list[dict[str, Any]]:
         """Return the moments (``video``, ``time_s``) from whose labels all videos would learn most, the best first."""
-        run = self.taught_run(study) or self.plain_run(study)
+        run = self.labelled_run(study) or self.plain_run(study)
         embedded, labelled = self._embedded(run), self._labels(study)
         given = given_of(embedded, labelled.table) if len(labelled.table) else None
         K = self._K(study) if given is None else max(given.K + extra_of(self._decoder(study, run), given), 2)
@@ -221,7 +221,7 @@ class Learner:
         moments = moments_of(embedded, given, K, run.seed, min(number, left), kept=kept)
         return [{"video": str(row["video"]), "time_s": float(row["time_s"])} for row in moments.to_dict("records")]
 
-    def _taught(self, study: Study, run: Run, labelled: _Labels) -> tuple[KeySteps, Given]:
+    def _learned(self, study: Study, run: Run, labelled: _Labels) -> tuple[KeySteps, Given]:
         given = given_of(self._embedded(run), labelled.table)
         return self._decoded(study, run, self._decoder(study, run), given), given
 
@@ -257,7 +257,7 @@ class Learner:
         with suppress(RgwotError, OSError):
             written = read_diagnostics(self.tree.at(paths.DIAGNOSTICS, run))
             if written.left_out is not None:
-                before = left_out_sentence(written.left_out, len(written.taught))
+                before = left_out_sentence(written.left_out, len(written.labelled_videos))
                 return [JUST_LEARNED, f"Checked before your last labels: {before[0].lower()}{before[1:]}"]
         return [JUST_LEARNED]
 
@@ -326,7 +326,7 @@ class Learner:
         videos = [shown_video(row, page, root, strip=False) for row in manifest.to_dict("records")]
         assert shown.procedure is not None
         procedure, deviations = shown.procedure
-        doubts = shown.cautions or against_trivial(run, {}, annotated=False, taught=False)
+        doubts = shown.cautions or against_trivial(run, {}, annotated=False, labelled=False)
         warnings = [in_window(warning) for warning in shown.facts.warnings]
         if pending and shown.facts.given:
             warnings = [*self._known_before(run), *warnings]

@@ -112,8 +112,8 @@ def test_given_labels_are_always_learned_from_and_stay(monkeypatch: pytest.Monke
     said[first[:3]], said[first[20:]] = (meant[first[:3]] + 1) % 3, UNKNOWN
     monkeypatch.setattr(many, "MOST_LEARNED", len(looks) // 10)
     assert not np.isin((7, 22, 41), learned_from(frames.lengths)).any()
-    taught = Frames(frames.x, frames.lengths, 2.0, given=said)
-    decoded = decode_labelled(taught, 3, np.random.default_rng(0), settings)
+    learned = Frames(frames.x, frames.lengths, 2.0, given=said)
+    decoded = decode_labelled(learned, 3, np.random.default_rng(0), settings)
     known = said != UNKNOWN
     assert (decoded.labels[known] == said[known]).all()
     assert decoded.facts["labelled"].videos == len(learned_from(frames.lengths)) + 3

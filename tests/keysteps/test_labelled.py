@@ -186,16 +186,16 @@ def test_from_python_by_labels_or_by_segments(arrays: Any) -> None:
     for name in videos:
         assert (by_number.labels[name] == labels[name]).mean() > 0.97
         assert [by_name.names[k] for k in by_name.labels[name]] == [f"step {k}" for k in by_number.labels[name]]
-    assert by_name.key_steps.diagnostics.taught == ["take%200", "take%201"]
+    assert by_name.key_steps.diagnostics.labelled_videos == ["take%200", "take%201"]
 
 
 def test_a_result_with_background_labels_other_videos(arrays: Any) -> None:
     videos, labels = arrays
     # The last step is background.
     known = {name: np.where(own == own.max(), 0, own) for name, own in labels.items()}
-    *taught, other = videos
+    *learned, other = videos
     result = rgwot.discover(
-        {name: videos[name] for name in taught}, fps=2, labels={name: known[name] for name in taught[:3]}
+        {name: videos[name] for name in learned}, fps=2, labels={name: known[name] for name in learned[:3]}
     )
     assert result.score({other: videos[other]}, {other: known[other]}) > 0.9
 
@@ -285,15 +285,15 @@ def test_videos_that_taught_are_not_compared(arrays: Any, tmp_path: Path) -> Non
     first = rgwot.discover(videos, fps=2, labels={name: labels[name] for name in ("take 0", "take 1")})
     second = rgwot.discover(videos, fps=2, labels={name: labels[name] for name in ("take 1", "take 2")})
     both = first.compare(second)
-    assert (len(both.common), both.alone, both.taught) == (V - 3, (), ("take%200", "take%201", "take%202"))
+    assert (len(both.common), both.alone, both.labelled) == (V - 3, (), ("take%200", "take%201", "take%202"))
     first.export("csv", tmp_path / "coded")
     coded, folder = tmp_path / "coded/segments.csv", second.save(tmp_path / "results")
-    assert second.compare(coded).taught == ("take%201", "take%202")
+    assert second.compare(coded).labelled == ("take%201", "take%202")
     text = "\n".join(compare_results(folder, coded))
     assert f"{V - 2} videos" in text
     assert "; learned from, so left out: take 1, take 2\n" in text
     assert compare_results(coded, folder)[2:] == compare_results(folder, coded)[2:]
-    assert first.compare(folder).taught == both.taught
+    assert first.compare(folder).labelled == both.labelled
     every = rgwot.discover(videos, fps=2, labels=labels)
     for other in (every, coded, folder):
         with pytest.raises(RgwotError, match=f"no common video besides the {V} that a result learned from"):

@@ -91,14 +91,14 @@ def test_from_python_and_back(samples: Any) -> None:
     table["label"] = [f"step {labels[place]}" for place in places]
     # The last moment has no answer.
     table.loc[len(table) - 1, "label"] = ""
-    taught = rgwot.discover(videos, fps=2, method="raw", labels=table)
-    assert sum(taught.diagnostics["labelled"]["marks"].values()) == len(table) - 1
-    again = taught.suggest(moments=5)
+    learned = rgwot.discover(videos, fps=2, method="raw", labels=table)
+    assert sum(learned.diagnostics["labelled"]["marks"].values()) == len(table) - 1
+    again = learned.suggest(moments=5)
     before = set(zip(table["video"][:-1], table["time_s"][:-1], strict=True))
     assert not before & set(zip(again["video"], again["time_s"], strict=True))
     assert len(result.suggest(videos=2)) == 2
     unlabelled = set(videos) - set(table["video"][:-1])
-    assert set(taught.suggest(videos=V)) == unlabelled
+    assert set(learned.suggest(videos=V)) == unlabelled
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_without_features_nothing_is_suggested() -> None:
 def test_moments_without_an_answer_say_nothing() -> None:
     videos = [np.random.default_rng(number).normal(size=(20, 3)) for number in range(2)]
     rows = [("0", 1.0, "a"), ("0", 4.0, ""), ("1", 5.0, None), ("1", 2.0, "b")]
-    taught = rgwot.discover(
+    learned = rgwot.discover(
         videos, fps=2, method="raw", labels=pd.DataFrame(rows, columns=["video", "time_s", "label"])
     )
-    assert taught.diagnostics["labelled"]["marks"] == {"0": 1, "1": 1}
+    assert learned.diagnostics["labelled"]["marks"] == {"0": 1, "1": 1}

@@ -30,7 +30,8 @@ def node(key_step: int, n_videos: int = 10, repeats: float = 1.0) -> Node:
 def procedure(nodes: list[Node], needs: list[Edge], order: tuple[int, ...], **other: object) -> Procedure:
     facts = {
         "learner": "precedence", "settings": {}, "n_videos": 10, "nodes": tuple(nodes), "edges": tuple(needs),
-        "needs": tuple(needs), "groups": (), "order": order, "order_distance": 0.0, "typical_video": "a", "videos": (),
+        "needs": tuple(needs), "either_order": (), "order": order, "order_distance": 0.0, "typical_video": "a",
+        "videos": (),
     }  # fmt: skip
     return Procedure(**{**facts, **other})  # type: ignore[arg-type]
 
@@ -38,7 +39,7 @@ def procedure(nodes: list[Node], needs: list[Edge], order: tuple[int, ...], **ot
 #: 1, then 2 and 3 in either order, then 4, which is optional and repeats.
 NEEDS = [edge(1, 2, 8, 9), edge(1, 3), edge(2, 4, 6, 6), edge(3, 4, 5, 6)]
 TEA = replace(
-    procedure([node(1), node(2, 9), node(3), node(4, 6, 2.5)], NEEDS, (1, 3, 2, 4), groups=((2, 3),)),
+    procedure([node(1), node(2, 9), node(3), node(4, 6, 2.5)], NEEDS, (1, 3, 2, 4), either_order=((2, 3),)),
     edges=(edge("START", 1), *NEEDS, edge(4, "END")),
 )
 RECORDINGS = [Recording("a", (Event(1, 0.0, 4.0), Event(2, 5.0, 8.0), Event(1, 8.0, 9.0)), 10.0)]
@@ -54,7 +55,7 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
         ("no key step", "", "", "", "20 %", "", "", ""),
     ]
     # A need that few videos show is not listed; segments that do not count have a row of their own.
-    few = replace(TEA, needs=(*NEEDS[:3], edge(3, 4, 4, 4)), groups=(), unordered=((2, 3),))
+    few = replace(TEA, needs=(*NEEDS[:3], edge(3, 4, 4, 4)), either_order=(), unordered=((2, 3),))
     every = [Recording("a", (*RECORDINGS[0].events, Event(2, 9.0, 9.5)), 10.0)]
     _, third, _, last, *rest = [row.cells() for row in step_facts(few, RECORDINGS, every)]
     assert (third[5:], last[5]) == (("1 (10 of 10)", "", "2"), "2 (6 of 6)")
@@ -75,7 +76,7 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
     # A column is also left out if every key step lists every other one in it.
     heading = "No order known with"
     assert heading in step_table(step_facts(few))[0]
-    assert heading not in step_table(step_facts(replace(few, needs=(), groups=(), unordered=((1, 2, 3, 4),))))[0]
+    assert heading not in step_table(step_facts(replace(few, needs=(), either_order=(), unordered=((1, 2, 3, 4),))))[0]
 
 
 def test_the_order_joins_what_was_found_in_either_order_and_counts_where_a_key_step_was_found() -> None:
@@ -108,7 +109,7 @@ def test_orders_that_are_not_a_sequence(
 ) -> None:
     """The last key step needs the key steps ``needs``, and nothing needs the last one."""
     edges = [*(edge(step, steps[-1]) for step in needs), *(edge(step, "END") for step in steps)]
-    assert order_sentence(procedure([node(step) for step in steps], edges, steps, groups=groups)) == message
+    assert order_sentence(procedure([node(step) for step in steps], edges, steps, either_order=groups)) == message
 
 
 def test_what_to_doubt_is_one_sentence() -> None:

@@ -64,12 +64,12 @@ def test_with_few_videos_no_order_is_known_and_none_deviates() -> None:
 
 def test_either_order_is_said_only_of_what_people_do_both_ways() -> None:
     both = learn(recordings(*[(1, 2, 3), (2, 1, 3)] * 4))
-    assert (both.groups, both.unordered) == (((1, 2),), ())
+    assert (both.either_order, both.unordered) == (((1, 2),), ())
     assert order_sentence(both) == "The order that best fits the videos is 1 and 2, found in either order, then 3."
     # Key step 1 comes both before and after 2 in every video, so no order varies.
     videos = recordings(*[(1, 2, 1, 3)] * 6, (1, 2, 3), (1, 2, 3))
     merged = learn(videos)
-    assert (merged.groups, merged.unordered) == ((), ())
+    assert (merged.either_order, merged.unordered) == ((), ())
     assert order_sentence(merged) == "The order that best fits the videos is 1, then 2, then 3."
     (sentence,) = again_sentences(merged, videos, {1: "wash"})
     assert sentence == "In 6 of 8 videos, wash was found again after step 2; only once in v6 and v7."

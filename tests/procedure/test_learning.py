@@ -83,7 +83,7 @@ def test_json_there_and_back():
 
 def test_groups_and_typical_video():
     procedure = learn(planted(NEEDS, 4, 10, 0, 2))
-    assert procedure.groups == ((2, 3),)
+    assert procedure.either_order == ((2, 3),)
     assert procedure.typical_video == min(procedure.videos, key=lambda video: video.score).video or all(
         video.score == 0 for video in procedure.videos
     )

@@ -65,7 +65,7 @@ GIVEN = Procedure(
         edge(START, 5), edge(5, END),
     ),
     needs=(edge(1, 2, 8), edge(1, 3, 9), edge(1, 4), edge(2, 4), edge(3, 4)),
-    groups=((2, 3),),
+    either_order=((2, 3),),
     order=(1, 2, 3, 5, 4),
     order_distance=0.1,
     typical_video="video 02",

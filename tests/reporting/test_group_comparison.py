@@ -47,7 +47,7 @@ def compared(result: Path, groups: str, *more: str) -> tuple[str, Path]:
 
 
 def test_videos_that_taught_are_distinguished(result: Path) -> None:
-    assert "taught" not in compared(result, "aaaaaabbbbbb")[0]
+    assert "annotated" not in compared(result, "aaaaaabbbbbb")[0]
     (result / "diagnostics.json").write_text('{"K": 3, "labelled": {"videos": ["v0", "v7"]}}')
     assert compared(result, "aaaaaabbbbbb")[0].startswith(
         "Key steps are annotated in the 2 videos that this result learned from, and found in the others."

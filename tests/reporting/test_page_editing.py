@@ -250,7 +250,7 @@ def marks(window: Window, video: int) -> list[list[float]]:
 
 def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
     given = {"second": "start_s,end_s,label\n1,,stir\n2,3,-\n3.5,,-\n"}
-    task = make_task(tmp_path / "made", taught=1, given=given)
+    task = make_task(tmp_path / "made", learned=1, given=given)
     window = browser.window()
     window.open(task.page())
     tab(window, "videos")

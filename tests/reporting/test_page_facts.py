@@ -187,18 +187,18 @@ SCORES = {
 
 def test_the_score_stands_beside_that_of_the_best_trivial_baseline() -> None:
     """The score of the shown seed is compared with the mean over seeds of each baseline."""
-    (said,) = against_trivial(OURS, SCORES, annotated=True, taught=False)
+    (said,) = against_trivial(OURS, SCORES, annotated=True, labelled=False)
     assert said == (
         "of the annotated videos, 40 of 100 frames are right, against 40 in the best answer that ignores the videos "
         "(random)"
     )
     alone = {run: score for run, score in SCORES.items() if run.method != "none"}
-    (said,) = against_trivial(OURS, alone, annotated=True, taught=False)
+    (said,) = against_trivial(OURS, alone, annotated=True, labelled=False)
     assert said.endswith("40 of 100 frames are right, and no answer that ignores the videos is scored for comparison")
 
 
 @pytest.mark.parametrize(
-    ("annotated", "taught", "words"),
+    ("annotated", "labelled", "words"),
     [
         # Marks score nothing, but a video that has some is annotated.
         (False, False, ["this result was compared with no labels, so its key steps may not be the true ones"]),
@@ -207,8 +207,8 @@ def test_the_score_stands_beside_that_of_the_best_trivial_baseline() -> None:
         (True, True, []),
     ],
 )
-def test_a_score_that_cannot_be_compared_says_so(annotated: bool, taught: bool, words: list[str]) -> None:
-    assert against_trivial(OURS, {}, annotated, taught) == words
+def test_a_score_that_cannot_be_compared_says_so(annotated: bool, labelled: bool, words: list[str]) -> None:
+    assert against_trivial(OURS, {}, annotated, labelled) == words
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ NAMES = ("first", "second", "third", "fourth one", "fifth")
 
 @pytest.fixture(scope="module")
 def page_task(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    return make_task(tmp_path_factory.mktemp("taught"), NAMES, taught=2)
+    return make_task(tmp_path_factory.mktemp("taught"), NAMES, learned=2)
 
 
 def test_the_page_knows_who_taught_and_who_should_be_next(page_task: Task) -> None:
@@ -42,7 +42,7 @@ def test_the_page_knows_who_taught_and_who_should_be_next(page_task: Task) -> No
     [facts] = data["runs"]
     assert facts["given"] == ["first", "second"]
     assert facts["names"] == {str(step): name for step, name in enumerate(STEPS, 1)}
-    assert "first and second" in facts["taught"]
+    assert "first and second" in facts["learned_from"]
     assert facts["match"] == {"1": 1, "2": 2, "3": 3}
     # The suggestion is the same as on a terminal: videos without an annotation.
     names = [stem_of(video) for video in data["next"]["videos"]]
@@ -57,13 +57,13 @@ def test_the_page_knows_who_taught_and_who_should_be_next(page_task: Task) -> No
 
 
 def test_what_taught_is_not_scored_and_says_how_well_it_labels_itself(tmp_path: Path) -> None:
-    task = make_task(tmp_path, NAMES[:4], taught=3)
+    task = make_task(tmp_path, NAMES[:4], learned=3)
     [facts] = embedded_data(task.page())["runs"]
     assert facts["score_file"] == ""
     left_out = read_diagnostics(task.tree.at(paths.DIAGNOSTICS, RUN)).left_out
     right = left_out_sentence(left_out, 3)
     assert f"about {100 * left_out.frames_right:.0f} of 100 frames right" in right
-    assert facts["taught"].endswith(right)
+    assert facts["learned_from"].endswith(right)
     assert procedure_lines(task.tree.keysteps(RUN))[1] == right
     # An annotated video that did not teach can be scored.
     manifest = task.tree.at(paths.MANIFEST)
@@ -94,7 +94,7 @@ def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, pa
     window = browser.window()
     page = page_task.page()
     window.open(page)
-    assert "annotated videos" in window.get("byId('taught').textContent")
+    assert "annotated videos" in window.get("byId('learned-from').textContent")
     assert "--videos" in window.get("byId('commands').textContent")
     heads = ".procedure .line h3"
     marked = (
@@ -112,7 +112,7 @@ def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, pa
     assert window.get("byId('cut-next').hidden")
     tab(window, "scores")
     said = window.get("byId('score-table').innerText")
-    assert said.startswith(f"{RUN} has no score, because every annotated video taught it. Learned from 2")
+    assert said.startswith(f"{RUN} has no score, because it learned from every annotated video. Learned from 2")
     assert "rgwot run" not in said
     window.run("DATA.runs[0].score_file = 'x.csv'; drawScores()")
     assert window.get("byId('score-table').innerText").endswith(f"for this page: {RUN}: rgwot run x.csv")

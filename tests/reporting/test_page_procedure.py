@@ -134,7 +134,7 @@ def test_every_key_step_is_in_a_layer_after_all_that_it_needs(tmp_path: Path, na
     layer_of = {step: at for at, layer in enumerate(layers) for step in layer}
     assert all(layer_of[edge.before] < layer_of[edge.after] for edge in procedure.needs if edge.known)  # type: ignore[index]
     assert sorted(tuple(sorted(layer)) for layer in layers if len(layer) > 1) == sorted(
-        procedure.groups + procedure.unordered
+        procedure.either_order + procedure.unordered
     )
 
 

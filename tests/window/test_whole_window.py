@@ -101,10 +101,10 @@ def check_written(study: Path, data: Path, tmp_path: Path, monkeypatch: pytest.M
     ``data`` is the folder of videos or features beside the study.
     """
     monkeypatch.chdir(study)
-    taught = Run("rgwot-plus", "labelled", 0)
-    own = Learner("mine", "tea").taught(Study.read((DEFAULTS, Path("config.yaml"))), taught)
+    learned = Run("rgwot-plus", "labelled", 0)
+    own = Learner("mine", "tea").key_steps(Study.read((DEFAULTS, Path("config.yaml"))), learned)
     write_keysteps(tmp_path / "learned", own)
-    found = at(SEGMENTS, method=taught.method, decoder=taught.decoder, dataset="mine", task="tea", seed=0)
+    found = at(SEGMENTS, method=learned.method, decoder=learned.decoder, dataset="mine", task="tea", seed=0)
     assert found.read_bytes() == (tmp_path / "learned" / "segments.csv").read_bytes()
     assert "Nothing to be done" in run_first()
     # Run the commands in another folder, on the same data with the annotations that were made in the window.

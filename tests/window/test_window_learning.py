@@ -36,7 +36,7 @@ SEGMENTS = "start_s,end_s,label\n0,1.7,{}\n1.7,3.4,{}\n3.4,6,-\n".format(*STEPS)
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> TaskFolder:
     """Return a study of three videos, of which the first is annotated, with embeddings that show the true steps."""
-    return make_task(tmp_path_factory.mktemp("study"), taught=1)
+    return make_task(tmp_path_factory.mktemp("study"), learned=1)
 
 
 @pytest.fixture(autouse=True)
@@ -60,8 +60,8 @@ def test_segments_are_equal_to_the_byte_also_after_more_labels(task: TaskFolder,
         if name:
             (root / f"{name}.csv").write_text(text)
         study = Study.of(CONFIG)
-        assert learner.taught_run(study) == RUN
-        write_keysteps(tmp_path / "here", learner.taught(study, RUN))
+        assert learner.labelled_run(study) == RUN
+        write_keysteps(tmp_path / "here", learner.key_steps(study, RUN))
         assert (tmp_path / "here" / "segments.csv").read_bytes() == by_the_workflow(tmp_path)
 
 

@@ -47,12 +47,12 @@ def test_a_result_that_a_person_chose_stays_and_a_newer_one_is_offered(window: W
     choose(window, PLAIN)
     assert text(window, "shown") == "4 key steps found without labels."
     label(window, "12")
-    window.wait_for("factsOf(taughtRun())?.K === 2", 60)
+    window.wait_for("factsOf(labelledRun())?.K === 2", 60)
     assert window.get(SHOWN) == PLAIN
     assert not window.get("byId('offer').hidden")
     assert text(window, "shown") == "Shown: 4 key steps found without labels."
     assert text(window, "offer").startswith("Newer: 2 key steps learned from labels of 1 video.")
-    assert "2 key steps learned from labels of 1 video" in window.get("runTitle(taughtRun())")
+    assert "2 key steps learned from labels of 1 video" in window.get("runTitle(labelledRun())")
     window.click_on("#offer button")
     assert window.get(SHOWN) == TAUGHT
     assert window.get("byId('offer').hidden")

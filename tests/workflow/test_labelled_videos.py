@@ -46,20 +46,20 @@ def test_labels_teach_and_the_others_are_scored(fresh: Checkout, configured: Cal
     more = [configured(CONFIGURATION)]
     decoder = "labelled@n=2"
     scores = f"results/scores/whitened/{decoder}/{PLACE}.csv"
-    taught = f"results/keysteps/whitened/labelled/{PLACE}/segments.csv"
-    output = fresh.snakemake(scores, taught, more=more)
+    learned = f"results/keysteps/whitened/labelled/{PLACE}/segments.csv"
+    output = fresh.snakemake(scores, learned, more=more)
     assert output.returncode == 0, output.text
     table = pd.read_csv(fresh.path / scores)
     assert set(table["protocol"]) == {"macro_task", "strict_task"}
     assert set(table.query("metric == 'n_videos'")["value"]) == {2}
     assert table.query("protocol == 'strict_task' and metric == 'f1'")["value"].min() > 0.95
-    folder = (fresh.path / taught).parent
+    folder = (fresh.path / learned).parent
     labelled = json.loads((folder / "diagnostics.json").read_text())["labelled"]
     assert labelled["videos"] == ["r0", "r1", "r2", "r3"]
     assert sorted(labelled["names"].values()) == ["step 0", "step 1", "step 2"]
     # Given labels are kept, and key steps have the numbers of the annotations.
     segments, annotations = (
-        read_segments(fresh.path / taught),
+        read_segments(fresh.path / learned),
         pd.read_csv(fresh.path / "results/annotations/mine/tea.csv"),
     )
     for video in labelled["videos"]:

@@ -210,7 +210,7 @@ def read_videos(keysteps: Path, names: Path | None = None, root: Path | None = N
         raise RgwotError(f"{keysteps}: found no key step of scope task in {file.name}")
     annotated: Sequence[str] = ()
     if (diagnostics := folder / paths.name_of(paths.DIAGNOSTICS)).is_file():
-        annotated = read_diagnostics(diagnostics).taught
+        annotated = read_diagnostics(diagnostics).labelled_videos
     return videos_of(segments, media, called, root, deviations=deviations, annotated=annotated)
 
 

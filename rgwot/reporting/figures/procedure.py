@@ -60,8 +60,8 @@ def draw_procedure(procedure: Procedure, names: Mapping[int, str] | None = None,
         axes.set_xlim(-0.6, columns - 0.4)
         axes.set_ylim(-rows + 0.4, 0.6)
         axes.set_axis_off()
-        if procedure.groups:
-            groups = "; ".join(", ".join(step_title(step, names) for step in group) for group in procedure.groups)
+        if procedure.either_order:
+            groups = "; ".join(", ".join(step_title(step, names) for step in group) for group in procedure.either_order)
             axes.text(0, 0, f"in either order: {groups}", transform=axes.transAxes, fontsize=SMALLEST, va="top")
     return cast("Drawn", axes.figure)
 

@@ -219,10 +219,10 @@ def _picture(
     runs, agreements, seeds = together
     shown = runs[place]
     assert shown.procedure is not None
-    taught: Sequence[str] = shown.facts.given
+    labelled: Sequence[str] = shown.facts.given
     doubts: Sequence[str] = ()
     if shown.run.decoder == ANNOTATED:
-        taught = [video.id for video in videos]
+        labelled = [video.id for video in videos]
     else:
         agreed = {pair: comparison.agreement.same for pair, comparison in seeds.items()}
 
@@ -231,7 +231,7 @@ def _picture(
 
         doubts = [
             *shown.cautions,
-            *against_trivial(shown.run, right, scorable, bool(taught) and not shown.facts.score_file),
+            *against_trivial(shown.run, right, scorable, bool(labelled) and not shown.facts.score_file),
             # Other seeds that differ much are among the warnings.
             *([] if any(map(_of_seeds, warnings)) else seeds_agree(shown.run, [run.run for run in runs], agreed_on)),
             *_second_method(place, runs, agreements),
@@ -243,7 +243,7 @@ def _picture(
         shown.recordings,
         videos,
         doubts,
-        taught,
+        labelled,
         shown.every,
         shown.own,
         shown.number,
@@ -352,9 +352,9 @@ def _seeds_compared(
     for first_place, other in combinations(range(len(shown)), 2):
         first, second = shown[first_place].run, shown[other].run
         if (first.method, first.decoder) == (second.method, second.decoder) and answer_kind(first) != "trivial":
-            taught = {*shown[first_place].facts.given, *shown[other].facts.given}
+            labelled = {*shown[first_place].facts.given, *shown[other].facts.given}
             comparisons[first_place, other] = agreements.get((first_place, other)) or compare(
-                answers[first_place], answers[other], taught=taught
+                answers[first_place], answers[other], labelled=labelled
             )
     return {pair: comparison for pair, comparison in comparisons.items() if comparison is not None}
 
@@ -449,8 +449,8 @@ def compared(agreements: Mapping[tuple[int, int], Comparison]) -> list[dict[str,
     its number, seconds, shares of the second run's key steps in it, kappa and F1 of segments.
     """
     comparisons = []
-    for pair, (common, alone, both, _, taught) in agreements.items():
-        facts = {"pair": pair, "videos": len(common), "alone": len(alone), "taught": len(taught)}
+    for pair, (common, alone, both, _, labelled) in agreements.items():
+        facts = {"pair": pair, "videos": len(common), "alone": len(alone), "labelled": len(labelled)}
         facts["seconds"] = both.n_frames / RATE
         scores: dict[str, float | None] = {"rand": round(both.adjusted_rand, 4), "strict": round(both.strict_f1, 4)}
         scores |= {"kappa": _number(both.kappa), "segments": _number(both.segments_f1)}
@@ -551,17 +551,17 @@ def frames_right(tree: Tree, runs: Sequence[Run]) -> dict[Run, float]:
     return {run: float(read_scores([path]).query(FRAMES_RIGHT)["value"].iloc[0]) for run, path in files.items()}
 
 
-def against_trivial(run: Run, right: Mapping[Run, float], annotated: bool, taught: bool) -> list[str]:
+def against_trivial(run: Run, right: Mapping[Run, float], annotated: bool, labelled: bool) -> list[str]:
     """Return a clause that compares a run with the best trivial baseline, or says why it cannot.
 
-    ``right`` has the share of frames that are right, 0 to 1. Nothing is said of a result that was ``taught`` by every
-    annotated video.
+    ``right`` has the share of frames that are right, 0 to 1. Nothing is said of a ``labelled`` result, which learned
+    from every annotated video.
     """
-    if not annotated and not taught:
+    if not annotated and not labelled:
         # Also true after labels were given: this result was there before, or they are too few to score it.
         return ["this result was compared with no labels, so its key steps may not be the true ones"]
     if run not in right:
-        return [] if taught else ["this result is not scored"]
+        return [] if labelled else ["this result is not scored"]
     by_decoder: dict[str, list[float]] = {}
     for other, score in right.items():
         if answer_kind(other) == "trivial":

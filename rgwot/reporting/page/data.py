@@ -39,10 +39,10 @@ class RunFacts:
 
     ``kind`` is annotated, trivial, untrained or trained. ``result`` is the id of its key steps, to which typed names
     belong. By key step: ``names``, ``labels`` (names from annotated videos), ``match`` (the annotated step, 0 for
-    background) and ``colour`` (from 1). ``given`` are the annotated videos that the result learned from, and ``taught``
-    is a sentence on them; ``lost`` is a sentence on names typed for an earlier result that fit no key step.
-    ``collapsed`` and ``warnings`` are sentences, ``soundness`` are cells by their headings. ``view`` says whether the
-    page has typical frames and a tree; ``figures`` are addresses of figures of the result. ``folder`` and
+    background) and ``colour`` (from 1). ``given`` are the annotated videos that the result learned from, and
+    ``learned_from`` is a sentence on them; ``lost`` is a sentence on names typed for an earlier result that fit no key
+    step. ``collapsed`` and ``warnings`` are sentences, ``soundness`` are cells by their headings. ``view`` says whether
+    the page has typical frames and a tree; ``figures`` are addresses of figures of the result. ``folder`` and
     ``score_file`` are paths of the workflow; without a video to score, ``score_file`` is empty. ``another`` is the
     command for another number of key steps, empty if the number cannot be chosen.
     """
@@ -59,7 +59,7 @@ class RunFacts:
     labels: Mapping[str, str]
     match: Mapping[str, int]
     given: Sequence[str]
-    taught: str
+    learned_from: str
     lost: str
     collapsed: str
     soundness: Mapping[str, str]

@@ -131,7 +131,7 @@ def read_run(
     procedures = read_procedures(tree.at(paths.PROCEDURES, run))
     segments_here = segments[segments["scope"] == "task"]
     result = result_id(segments)
-    taught = list(diagnostics.taught)
+    given = list(diagnostics.labelled_videos)
     typed, lost = names_of(names, str(run), segments)
     view, kind = _view(tree.at(paths.VIEW, run), result) if viewed else "", answer_kind(run)
     annotated = dict(zip(annotations["key_step"], annotations["name"], strict=True))
@@ -145,8 +145,8 @@ def read_run(
         own = [*own, sentence]
     # With labels, the key steps are the annotated ones.
     identity = {step: step for step in sorted(annotated)}
-    matched = identity if taught else match_to_steps(videos[videos["status"] == "ok"], annotations, segments_here)
-    chosen = kind in ("trained", "untrained") and not taught
+    matched = identity if given else match_to_steps(videos[videos["status"] == "ok"], annotations, segments_here)
+    chosen = kind in ("trained", "untrained") and not given
     number, another = about_number(tree, run, diagnostics, len(annotated), tree=bool(view)) if chosen else ("", "")
     facts = RunFacts(
         id=str(run),
@@ -158,8 +158,8 @@ def read_run(
         names=_keyed(names_here),
         labels=_keyed(labels),
         match={str(step): to for step, to in matched.items()},
-        given=taught,
-        taught=_taught(taught, diagnostics.left_out) if taught else "",
+        given=given,
+        learned_from=_learned_from(given, diagnostics.left_out) if given else "",
         lost=lost_names(str(run), lost) if lost else "",
         collapsed=_COLLAPSED.get(str(diagnostics.degenerate_cause), "Collapsed: there is only one key step.")
         if diagnostics.degenerate
@@ -179,7 +179,7 @@ def read_run(
     )
     recordings, every = (recordings_from_segments(segments_here, every=one) for one in (False, True))
     body = _body(segments_here, recordings, videos)
-    cautions = [_caution(taught, diagnostics.left_out)] if taught else ()
+    cautions = [_caution(given, diagnostics.left_out)] if given else ()
     return ShownRun(
         run, facts, body, view, procedures, learned, names_here, recordings, every, own, number, blind, cautions
     )
@@ -284,11 +284,11 @@ def _order_alone(diagnostics: Diagnostics) -> list[str]:
 
 def _can_be_scored(videos: pd.DataFrame, diagnostics: Diagnostics) -> bool:
     """Return whether an annotated video of the manifest did not teach the result, as `score_task` demands."""
-    scored = set(videos.loc[videos["status"] == "ok", "video"]) - set(diagnostics.taught)
+    scored = set(videos.loc[videos["status"] == "ok", "video"]) - set(diagnostics.labelled_videos)
     return bool(scored if diagnostics.split is None else scored & set(diagnostics.split.test))
 
 
-def _taught(videos: Sequence[str], left_out: LeftOutFacts | None) -> str:
+def _learned_from(videos: Sequence[str], left_out: LeftOutFacts | None) -> str:
     """Return sentences on the annotated videos that a result learned from, and on how well these label each other."""
     number = f"{len(videos)} annotated video{'s' if len(videos) > 1 else ''}"
     named = f": {join_words([stem_of(video) for video in videos])}" if len(videos) <= NAMED else ""
@@ -456,7 +456,7 @@ class _Card(NamedTuple):
 class _Line(TypedDict):
     """A video with its deviations by time, ``moments`` first: ``number`` are not doubtful, and ``doubtful`` are.
 
-    ``typical`` is the most typical video, ``given`` one that taught, and ``none`` what is said without a deviation.
+    ``typical`` is the most typical video, ``given`` one that labelled, and ``none`` what is said without a deviation.
     """
 
     place: int
@@ -504,7 +504,7 @@ def picture(
     recordings: Sequence[Recording],
     videos: Sequence[Video],
     doubts: Sequence[str] = (),
-    taught: Collection[str] = (),
+    labelled: Collection[str] = (),
     every: Sequence[Recording] | None = None,
     own: Sequence[str] = (),
     number: str = "",
@@ -518,24 +518,24 @@ def picture(
 
     ``recordings`` are the occurrences in the videos, ``every`` all segments, if some do not count, and ``videos`` those
     of `rgwot.reporting.page.data.PageData`. ``doubts`` are clauses of `rgwot.procedure.facts.doubt_sentence`. The
-    annotated videos that ``taught`` the result are marked. ``own`` are sentences on the procedure that is expected and
-    on detectable deviations, ``number`` on the number of key steps, and ``also`` says with which other numbers
-    deviations hold. ``shares`` says whether the procedure was learned from these recordings, so that its table may have
-    their times. ``blind`` has the kinds of deviations that cannot be told. ``pending`` is a sentence if a second
-    reading of the videos has yet to decide how sure deviations are; then only those of annotated videos are called
-    sure. ``competing`` are warnings of answers that are supported almost equally.
+    ``labelled`` videos, from which the result learned, are marked. ``own`` are sentences on the procedure that is
+    expected and on detectable deviations, ``number`` on the number of key steps, and ``also`` says with which other
+    numbers deviations hold. ``shares`` says whether the procedure was learned from these recordings, so that its
+    table may have their times. ``blind`` has the kinds of deviations that cannot be told. ``pending`` is a sentence if
+    a second reading of the videos has yet to decide how sure deviations are; then only those of annotated videos are
+    called sure. ``competing`` are warnings of answers that are supported almost equally.
     """
     # A video with a few marks is mostly found, and not annotated.
-    taught = {video.id for video in videos if video.id in taught and video.status != "unscored"}
+    labelled = {video.id for video in videos if video.id in labelled and video.status != "unscored"}
     if pending:
-        deviations = [one if one.video in taught else replace(one, sureness=None) for one in deviations]
+        deviations = [one if one.video in labelled else replace(one, sureness=None) for one in deviations]
     shown = told(procedure)
     layers = _layers(shown)
     captions = [_caption(shown, [card.node.key_step for card in layer]) for layer in layers]
     marked = {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}
     again = () if "repeated" in blind else again_sentences(procedure, recordings, marked)
     headings, table = step_table(step_facts(procedure, *((recordings, every) if shares else ())), marked)
-    facts = deviation_facts(deviations, recordings, taught, every)
+    facts = deviation_facts(deviations, recordings, labelled, every)
     facts = [
         replace(
             row,
@@ -549,11 +549,11 @@ def picture(
         doubt_sentence(procedure, facts, marked, doubts),
     )
     lines = _lines(
-        procedure, facts, videos, taught,
+        procedure, facts, videos, labelled,
         "deviations cannot be told here" if set(blind) >= {*KINDS} else "nothing found yet" if pending else "",
     )  # fmt: skip
-    unknown = any(deviation.sureness is None and deviation.video not in taught for deviation in deviations)
-    whose = "Except in annotated videos, it" if taught else "It"
+    unknown = any(deviation.sureness is None and deviation.video not in labelled for deviation in deviations)
+    whose = "Except in annotated videos, it" if labelled else "It"
     unchecked = (pending or f"{whose} is not known how sure these deviations are, so look at them.") if unknown else ""
     return Picture(
         place,
@@ -637,7 +637,7 @@ def _also_sentence(number: str, facts: Sequence[DeviationFacts], also: Also | No
 
 def _layers(procedure: Procedure) -> list[list[_Card]]:
     """Return the key steps in the consensus order, those of a group in one layer."""
-    group_of = {step: group for group in (*procedure.groups, *procedure.unordered) for step in group}
+    group_of = {step: group for group in (*procedure.either_order, *procedure.unordered) for step in group}
     layers = [list(layer) for _, layer in groupby(procedure.order, lambda step: group_of.get(step, (step,)))]
     return [[_card(step, procedure, layers, at) for step in layer] for at, layer in enumerate(layers)]
 
@@ -674,7 +674,7 @@ def _lines(
     procedure: Procedure,
     deviations: Sequence[DeviationFacts],
     videos: Sequence[Video],
-    taught: Collection[str],
+    labelled: Collection[str],
     nothing: str = "",
 ) -> list[_Line]:
     """Return the videos with their deviations; ``nothing`` is the text for videos without deviation and annotation."""
@@ -689,7 +689,7 @@ def _lines(
         moments, others = ([row for row in of_video if (row in first) is chosen] for chosen in (True, False))
         none = video.reason if video.status in ("ok", "partial") else ""
         doubtful = sum(row.sureness == "doubtful" for row in of_video)
-        if video.id not in taught:
+        if video.id not in labelled:
             none = none or nothing
         if not none:
             none = "only doubtful deviations" if others else NOTHING
@@ -700,7 +700,7 @@ def _lines(
                 number=len(of_video) - doubtful,
                 doubtful=doubtful,
                 typical=video.id == procedure.most_typical,
-                given=video.id in taught,
+                given=video.id in labelled,
                 moments=moments,
                 others=others,
                 none=none,

@@ -7,7 +7,7 @@ import { annotations, labelsOf, setLabels, undo } from "./labels.js";
 import { latest, live } from "./live.js";
 import { keyList, lookOfName, nameFor, startNewNames } from "./names.js";
 import { opened, release, sourceOf } from "./player.js";
-import { calledNow, place, segmentsOf, stepName, taughtRun } from "./results.js";
+import { calledNow, place, segmentsOf, stepName, labelledRun } from "./results.js";
 import { isMark, putMark } from "./segments.js";
 import { afterRun, ask, below } from "./server.js";
 import { DATA, state } from "./state.js";
@@ -101,7 +101,7 @@ function skip() {
 /** Draw the bars of all videos, and frame what the last answer has changed. */
 export function drawChanges() {
   // The bars follow the answers, even if a person looks at another result.
-  const run = taughtRun() < 0 ? state.run : taughtRun();
+  const run = labelledRun() < 0 ? state.run : labelledRun();
   const usable = DATA.videos.filter(({ status }) => status !== "skipped");
   byId("ask-bars").replaceChildren(...usable.flatMap((video) => {
     const bar = barOfLength(video, usable, { aria: { label: video.name } });

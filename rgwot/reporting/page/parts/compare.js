@@ -37,12 +37,12 @@ export function drawComparison() {
     const command = [a, b].map((run) => DATA.runs[run].folder).join(" ");
     // With many results, only the first is compared with every other.
     const many = a && b && block("comparisons").every(({ pair }) => pair.includes(0));
-    const besides = DATA.runs[a].given.length + DATA.runs[b].given.length ? " besides those that taught, which are not compared" : "";
+    const besides = DATA.runs[a].given.length + DATA.runs[b].given.length ? " besides those that a result learned from, which are not compared" : "";
     space.replaceChildren(make("p", { textContent: a === b ? "Choose two different results." : many ? `Not compared here: there are so many results that only the first is compared with every other. On a terminal: rgwot compare ${command}` : `Not compared: they have no video in common${besides}.` }));
     return;
   }
   const side = comparison.sides[comparison.pair[0] === a ? 0 : 1];
-  const alone = (comparison.alone ? `; ${plural(comparison.alone, "video")} only in one of them` : "") + (comparison.taught ? `; ${plural(comparison.taught, "video")} left out, because a result learned from ${comparison.taught === 1 ? "it" : "them"}` : "");
+  const alone = (comparison.alone ? `; ${plural(comparison.alone, "video")} only in one of them` : "") + (comparison.labelled ? `; ${plural(comparison.labelled, "video")} left out, because a result learned from ${comparison.labelled === 1 ? "it" : "them"}` : "");
   const changes = [
     ...Object.entries(side.split).map(([step, others]) => change("Split", "A", [[a, Number(step)]], "is", others.map((other) => [b, other]), "B")),
     ...Object.entries(side.merged).map(([step, others]) => change("Merged", "A", others.map((other) => [a, other]), "are", [[b, Number(step)]], "B")),

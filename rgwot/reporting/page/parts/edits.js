@@ -3,7 +3,7 @@
 
 import { recall, remember } from "./dom.js";
 import { ANNOTATES, labelsOf, setLabels } from "./labels.js";
-import { factsOf, isTaught, segmentsOf, stepCalled, stepName } from "./results.js";
+import { factsOf, fromLabels, segmentsOf, stepCalled, stepName } from "./results.js";
 import { isMark } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { ms } from "./text.js";
@@ -32,7 +32,7 @@ export const givenOf = (video) => DATA.truth[video].map(([start, end, step]) => 
 /** The rows of a video in the chosen result: edited rows, or else the found segments and the annotated marks. */
 export function rowsOf(video) {
   const { id } = DATA.videos[video];
-  const marks = () => (ANNOTATES ? labelled(video, state.run) : givenOf(video).map(([start, end, step]) => [start, end, isTaught(state.run) ? -step : step])).filter(isMark);
+  const marks = () => (ANNOTATES ? labelled(video, state.run) : givenOf(video).map(([start, end, step]) => [start, end, fromLabels(state.run) ? -step : step])).filter(isMark);
   return editsOf(state.run)[id] || [...segmentsOf(video, state.run).map(([start, end, step]) => [ms(start), ms(end), step]), ...marks()];
 }
 

@@ -1,7 +1,7 @@
 // The colours and labels of key steps, and the pictures of videos.
 
 import { byId, make } from "./dom.js";
-import { inOrder, isTaught, labelOf, matchOf, placeOf, sameStep, stepName } from "./results.js";
+import { inOrder, fromLabels, labelOf, matchOf, placeOf, sameStep, stepName } from "./results.js";
 import { DATA, state } from "./state.js";
 
 /** The colour of an annotated step; on a page made without annotations, the colour of the found step with its name. */
@@ -12,7 +12,7 @@ export function lookOf(run, step) {
   const merged = sameStep(run, step);
   if (merged < 0) return lookAt(annotatedColour(-merged));
   // The method's own background is not a key step.
-  const index = merged === 0 ? 0 : run < 0 || isTaught(run) ? annotatedColour(merged) : state.annotated ? matchOf(run, merged) : placeOf(run, merged) ?? merged;
+  const index = merged === 0 ? 0 : run < 0 || fromLabels(run) ? annotatedColour(merged) : state.annotated ? matchOf(run, merged) : placeOf(run, merged) ?? merged;
   if (index === undefined) return ["step", "none"];
   return index === 0 ? ["step", "s0"] : lookAt(index);
 }

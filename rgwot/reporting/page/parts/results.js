@@ -47,11 +47,11 @@ export function shownTitle(run) {
   return `${words(facts)}${apart.length ? ` (${apart.join(", ")})` : ""}`;
 }
 /** The result that learned from labels, or -1. */
-export const taughtRun = () => DATA.runs.findIndex((_, run) => isTaught(run) && !state.forgotten.has(run));
+export const labelledRun = () => DATA.runs.findIndex((_, run) => fromLabels(run) && !state.forgotten.has(run));
 /** The annotated step with which a found key step is matched over all videos, 0 for background, or undefined. */
 export const matchOf = (run, step) => factsOf(run).match[step];
 /** Whether a result learned from annotated videos; its key steps then have the numbers and names of annotated steps. */
-export const isTaught = (run) => run >= 0 && factsOf(run).given.length > 0;
+export const fromLabels = (run) => run >= 0 && factsOf(run).given.length > 0;
 /** The segments of a video as [start, end, step] in seconds; run -1 is the annotation. */
 export const segmentsOf = (video, run) => (run < 0 ? DATA.truth[video] : segmentsOfBars(bodyOf(run).segments[video]));
 /** The occurrences of key steps in a video. */
@@ -89,11 +89,11 @@ export function sameStep(run, step) {
 
 /** A name, or else the number. */
 export const labelOf = (run, step) => nameOf(run, step) || (step ? String(Math.abs(step)) : "-");
-/** The number and the name; the name alone of a step that labels taught, whose number nobody chose. */
+/** The number and the name; the name alone of a step that was learned from labels, whose number nobody chose. */
 export function fullLabel(run, step) {
   if (step === 0) return "background";
   const name = nameOf(run, step);
-  if (name && step > 0 && isTaught(run)) return name;
+  if (name && step > 0 && fromLabels(run)) return name;
   return `${run < 0 || step < 0 ? "annotated step" : "key step"} ${Math.abs(step)}${name ? `: ${name}` : ""}`;
 }
 /** A name, or else the number in words; 0 is the method's own background. */
@@ -110,12 +110,12 @@ export function matchInWords(run, step) {
  */
 export function stepName(run, step) {
   const own = step < 0 ? step : sameStep(run, step);
-  return own ? (isTaught(run) && factsOf(run).labels[own]) || nameOf(run, own) || `key step ${own}` : "-";
+  return own ? (fromLabels(run) && factsOf(run).labels[own]) || nameOf(run, own) || `key step ${own}` : "-";
 }
 
 /** The present name, in the shown result, of the key step that has this name in annotations. */
 export function calledNow(name) {
-  const step = isTaught(state.run) && stepsOf(state.run).find((own) => stepName(state.run, own) === name);
+  const step = fromLabels(state.run) && stepsOf(state.run).find((own) => stepName(state.run, own) === name);
   return (step && nameOf(state.run, step)) || name;
 }
 

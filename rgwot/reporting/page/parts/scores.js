@@ -74,7 +74,7 @@ function unscored(rows) {
   const [missing, never] = [true, false].map((can) => runs.filter(({ score_file: file }) => Boolean(file) === can));
   return [
     missing.length ? `Not scored; ask for the scores, then for this page: ${missing.map(({ id, score_file: file }) => `${id}: rgwot run ${file}`).join("; ")}` : "",
-    ...never.map(({ id, given, taught }) => (given.length ? `${id} has no score, because every annotated video taught it. ${taught}` : `${id} has no score: none of the videos that are scored is annotated.`)),
+    ...never.map(({ id, given, learned_from }) => (given.length ? `${id} has no score, because it learned from every annotated video. ${learned_from}` : `${id} has no score: none of the videos that are scored is annotated.`)),
   ].filter(Boolean).map((text) => make("p", { className: "notice", textContent: text }));
 }
 

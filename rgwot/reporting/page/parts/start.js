@@ -16,7 +16,7 @@ import { newsInWords, newsSince, shownResults } from "./news.js";
 import { player, stopPlayer } from "./player.js";
 import { hidePopup, popup } from "./popup.js";
 import { drawProcedure } from "./procedure.js";
-import { chosenRuns, downloadNames, factsOf, forgetTyped, isTaught, place, runOfTree, runTitle, shownTitle, viewOf } from "./results.js";
+import { chosenRuns, downloadNames, factsOf, forgetTyped, fromLabels, place, runOfTree, runTitle, shownTitle, viewOf } from "./results.js";
 import { allSent, filesRead, startSaving } from "./saving.js";
 import { drawScores, drawTraining, startScores } from "./scores.js";
 import { MADE, tell } from "./server.js";
@@ -112,8 +112,8 @@ function drawSummary() {
   const parts = [plural(used.length, "video")];
   // A video with any label is annotated; labels given in Python are known only from the results that learned from them,
   // which in the window may be older than its labels.
-  const taught = new Set(MADE ? [] : chosenRuns().flatMap((run) => factsOf(run).given));
-  const annotated = used.filter(({ id }) => taught.has(id) || labelsOf(place.get(id)).length).length;
+  const labelled = new Set(MADE ? [] : chosenRuns().flatMap((run) => factsOf(run).given));
+  const annotated = used.filter(({ id }) => labelled.has(id) || labelsOf(place.get(id)).length).length;
   parts.push(annotated ? `${annotated} annotated` : "none annotated", plural(chosenRuns().length, "result"));
   byId("summary").textContent = `${parts.join(", ")}.`;
   drawShown();
@@ -134,8 +134,8 @@ function drawSummary() {
 function drawVerdict() {
   const facts = factsOf(state.run);
   byId("warnings").replaceChildren(...facts.warnings.map((text) => make("p", { className: "notice", textContent: text })));
-  byId("taught").textContent = facts.taught || "";
-  byId("taught").hidden = !facts.taught;
+  byId("learned-from").textContent = facts.learned_from || "";
+  byId("learned-from").hidden = !facts.learned_from;
   const commands = [["Open the videos to annotate next in ELAN", DATA.next?.command || ""], ...(facts.another ? [facts.another.split(": ")] : [])].filter(([, command]) => command);
   byId("commands").replaceChildren(...commands.map(([words, command]) => make("li", {}, `${words}: `, make("code", { textContent: command }))));
   byId("about-commands").hidden = !commands.length;
@@ -282,7 +282,7 @@ if (runCalled(kept.picked) >= 0) {
   state.run = runCalled(kept.picked);
   state.picked = kept.picked;
   const first = factsOf(0).id;
-  state.offered = isTaught(0) && news?.has(first) ? first : kept.offered || "";
+  state.offered = fromLabels(0) && news?.has(first) ? first : kept.offered || "";
   byId("run").value = String(state.run);
 }
 drawSummary();

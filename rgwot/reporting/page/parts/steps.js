@@ -5,7 +5,7 @@ import { closeExamples, examplesOf, playExamples } from "./examples.js";
 import { chip, chips } from "./looks.js";
 import { playStep } from "./player.js";
 import { shot, shotsOf, typicalOf } from "./procedure.js";
-import { LONGEST_NAME, bodyOf, hasBackground, inOrder, isTaught, matchInWords, nameOf, occurrencesOf, ownView, place, rename, runTitle, stepsOf, stepTitle } from "./results.js";
+import { LONGEST_NAME, bodyOf, hasBackground, inOrder, fromLabels, matchInWords, nameOf, occurrencesOf, ownView, place, rename, runTitle, stepsOf, stepTitle } from "./results.js";
 import { isOneOrder, stepNumbers } from "./segments.js";
 import { MADE } from "./server.js";
 import { DATA, state } from "./state.js";
@@ -46,8 +46,8 @@ function backgroundRow(run) {
 /** The name that a person gave to a step; a number in words, which labelling by key makes, does not count. */
 const ownName = (run, step) => (/^key step \d+$/.test(nameOf(run, step)) ? "" : nameOf(run, step));
 
-/** The number of a key step, and its name; the name alone if labels taught it. */
-const titleOf = (run, step) => (isTaught(run) ? stepTitle(run, step) : `Key step ${step}${ownName(run, step) ? `: ${ownName(run, step)}` : ""}`);
+/** The number of a key step, and its name; the name alone if it was learned from labels. */
+const titleOf = (run, step) => (fromLabels(run) ? stepTitle(run, step) : `Key step ${step}${ownName(run, step) ? `: ${ownName(run, step)}` : ""}`);
 
 function stepRow(run, step, view, numbers) {
   const input = make("input", {
@@ -73,7 +73,7 @@ function stepRow(run, step, view, numbers) {
     plural(numbers.segments, "occurrence"),
     `in ${plural(numbers.videos, "video")}`,
     `${clock(numbers.seconds, 0)} in all`,
-    state.annotated && !isTaught(run) ? matchInWords(run, step) : "",
+    state.annotated && !fromLabels(run) ? matchInWords(run, step) : "",
   ].filter(Boolean).join(", ");
   const typical = view ? typicalOf(run, step).map((frame) => typicalFrame(run, step, frame)) : [];
   const frames = typical.length ? typical : shownFrames(run, step);

@@ -6,7 +6,7 @@ import { barOfLength, byId, download, make, spread } from "./dom.js";
 import { drawPicture, label, lookAt, lookOf, pictureAt, sharp, stripOf } from "./looks.js";
 import { live, putAnswer } from "./live.js";
 import { drawSplits, pictured, tellKept } from "./numbers.js";
-import { factsOf, isTaught, place, segmentsOf, stepsOf, viewOf } from "./results.js";
+import { factsOf, fromLabels, place, segmentsOf, stepsOf, viewOf } from "./results.js";
 import { mostShared, overlaps } from "./segments.js";
 import { afterRun, ask, below, MADE, tell } from "./server.js";
 import { DATA, state } from "./state.js";
@@ -42,7 +42,7 @@ export function drawTree() {
   if (state.cut.run !== state.run) {
     state.cut.run = state.run;
     // In the window, the slider sets the number of the results without labels.
-    state.cut.K = Math.max(1, Math.min(n, (MADE && isTaught(state.run) ? savedK : factsOf(state.run).K) || 7));
+    state.cut.K = Math.max(1, Math.min(n, (MADE && fromLabels(state.run) ? savedK : factsOf(state.run).K) || 7));
   }
   byId("cut").max = String(n);
   byId("cut").value = String(state.cut.K);
@@ -155,7 +155,7 @@ const numberedRun = () => DATA.runs.indexOf(runsOfSavedK()[0]);
 /** In the window, replace the result without labels by the one with the chosen number of key steps. */
 async function followCut() {
   const { K } = state.cut;
-  if (K < 2 || (!isTaught(state.run) && K === factsOf(state.run).K)) {
+  if (K < 2 || (!fromLabels(state.run) && K === factsOf(state.run).K)) {
     tellCut();
     return;
   }
@@ -195,9 +195,9 @@ async function compareCut() {
 function tellCut() {
   const { K, lost } = factsOf(state.run);
   const used = K === savedK;
-  Object.assign(byId("cut-use"), { hidden: !K || K < 2 || isTaught(state.run), disabled: used, textContent: `Use ${K}`, title: used ? `${K} is the number in use` : "" });
-  const labelled = DATA.runs.some((_, run) => isTaught(run) && !state.forgotten.has(run));
-  const without = labelled && !isTaught(state.run) ? " This is the result without labels; choose the one with labels under Result." : "";
+  Object.assign(byId("cut-use"), { hidden: !K || K < 2 || fromLabels(state.run), disabled: used, textContent: `Use ${K}`, title: used ? `${K} is the number in use` : "" });
+  const labelled = DATA.runs.some((_, run) => fromLabels(run) && !state.forgotten.has(run));
+  const without = labelled && !fromLabels(state.run) ? " This is the result without labels; choose the one with labels under Result." : "";
   byId("cut-status").textContent = byId("cut-use").hidden || used ? without : `Procedure, bars and deviations show ${plural(K, "key step")} now. They are numbered anew, so 3 is another key step than before; colours and typed names stay where most of their time is.${without}${lost ? ` ${lost}` : ""}`;
   const plain = numberedRun();
   byId("cut-compare").hidden = plain < 0 || !factsOf(plain).K;

@@ -8,7 +8,7 @@ import { chip, chips, colourOf, drawPicture, dye, lookOf, sharp, stripOf } from 
 import { playFrom } from "./player.js";
 import { startSift } from "./sift.js";
 import { hidePopup, showPopup } from "./popup.js";
-import { bodyOf, calledNow, factsOf, fullLabel, hasBackground, inOrder, isTaught, labelOf, matchInWords, matchOf, nameOf, occurrencesOf, runTitle, sameStep, segmentsOf, stepsOf, stepTitle } from "./results.js";
+import { bodyOf, calledNow, factsOf, fullLabel, hasBackground, inOrder, fromLabels, labelOf, matchInWords, matchOf, nameOf, occurrencesOf, runTitle, sameStep, segmentsOf, stepsOf, stepTitle } from "./results.js";
 import { comingSteps, drawnRuns, indexAt, isMark, nearestSpan, tickTimes } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { clock, listed, plural, when } from "./text.js";
@@ -233,7 +233,7 @@ function describe({ at, seconds, run, segment }) {
     const [start, end, step, shows = step] = segment;
     lines.push(fullLabel(run, step));
     if (shows !== step) lines.push(showsInWords(run, shows));
-    if (run >= 0 && state.annotated && step > 0 && !isTaught(run)) lines.push(matchInWords(run, step));
+    if (run >= 0 && state.annotated && step > 0 && !fromLabels(run)) lines.push(matchInWords(run, step));
     lines.push(`${when(start, end)}${start < end ? ` (${(end - start).toFixed(1)} s)` : ""}`);
   } else if (run !== null) {
     lines.push(run >= 0 ? "no segment" : video.status === "unscored" ? "not labelled" : "background: no annotated step");
@@ -309,7 +309,7 @@ function across(own, from, step) {
 function drawLegend() {
   const items = [];
   const entry = (run, step, text) => items.push(chip(run, step, text, "li"));
-  if (state.annotated && !isTaught(state.run)) {
+  if (state.annotated && !fromLabels(state.run)) {
     for (const step of Object.keys(DATA.steps).map(Number).sort((a, b) => a - b)) {
       const found = stepsOf(state.run).filter((own) => matchOf(state.run, own) === step);
       const also = found.length ? `, matched to key step ${found.map((own) => (nameOf(state.run, own) ? `${own} (${nameOf(state.run, own)})` : own)).join(", ")}` : "";
