@@ -380,12 +380,15 @@ class StoreWriter:
         self._time_s = np.asarray(time_s, dtype=np.float64)
         self._group = zarr.open_group(path, mode="a", zarr_format=3)
         # An existing array is kept with its chunks; creating one is atomic, because its metadata is a single file.
-        if name not in self._group:
+        if name in self._group:
+            with zarr.config.set({"array.write_empty_chunks": True}):
+                array = self._group[name]
+        else:
             names = ("frame", "channel", "y", "x")[: len(shape)]
             chunk = min(len(time_s), CHUNK)
-            create(self._group, name, shape, chunk, dtype=dtype, compressors=CODECS[codec], dimension_names=names)
-        with zarr.config.set({"array.write_empty_chunks": True}):
-            array = self._group[name]
+            array = create(
+                self._group, name, shape, chunk, dtype=dtype, compressors=CODECS[codec], dimension_names=names
+            )
         assert isinstance(array, zarr.Array)
         self._array = array
         self._resize(len(time_s))
