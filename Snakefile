@@ -11,21 +11,20 @@ from snakemake.utils import min_version
 gc.freeze()
 
 from rgwot.config.configuration import read_file
-from rgwot.runtime.errors import RgwotError
-from rgwot.study.shipped import SNAKEFILE
+from rgwot.study.asked import mistakes_in_one_line
+from rgwot.study.shipped import SNAKEFILE, configuration_files
+from rgwot.study.study import in_job
 
 min_version("9.14")
 
-# A job on a cluster gets the configuration that the run has read, so that files may change meanwhile. A module gets its
-# configuration from the workflow that imports it.
-if workflow.is_main_process and not workflow.modifier.skip_configfile:
+# A job on a cluster gets the configuration that the run has read, so that files may change meanwhile.
+if not in_job():
     # Read by rgwot first, so that a fault of a file is reported in one line.
-    try:
-        for file in (*map(Path, workflow.configfiles), *filter(Path.exists, [Path("config.yaml")])):
+    with mistakes_in_one_line():
+        for file in configuration_files(sys.argv[1:]):
             read_file(file)
-    except RgwotError as error:
-        raise SystemExit(f"rgwot: {error}")
 
+    # Snakemake skips this in a module, which gets its configuration from the workflow that imports it.
     configfile: "config.yaml"
 
 

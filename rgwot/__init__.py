@@ -1,9 +1,9 @@
 """Procedure learning from unlabelled videos by regularised Gromov-Wasserstein optimal transport (RGWOT).
 
 `discover` finds the key steps of arrays of features and returns a `Discovery`, which also labels other videos;
-`ProcedureLearner` does so in the manner of scikit-learn. `load` reads a saved result, and `how_many` grows the tree for
-choosing the number of key steps. `example` makes recordings to try them on, and `extend` adds methods of your own.
-Everything else is imported from its own module.
+`ProcedureLearner` is the same as a scikit-learn estimator. `load` reads a saved result, and `how_many` grows the tree
+for choosing the number of key steps. `example` makes recordings for a first trial, and `extend` adds methods of your
+own. Everything else is imported from its own module.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ __all__ = [
     "load",
 ]
 
-# Every job of the workflow imports this package; to keep that fast, the module of a name is imported only when the name
-# is used.
+# Every job of the workflow imports this package. To keep this fast, a module is imported only when one of its names is
+# used.
 _HOMES = {
     "Discovery": "result",
     "discover": "discovery",

@@ -1,12 +1,12 @@
-"""The base of settings, of which some are models: a method, a loss, an embedding or a decoder with its own keys.
+"""Base classes of settings and of models: methods, losses, embeddings and decoders with settings of their own.
 
-A model names its function by text, ``module:name``, so that planning imports neither PyTorch nor scikit-learn. Its text
-is its name and the keys that were set, and is the id in paths::
+A model gives its function as a text, ``module:name``, so planning imports neither PyTorch nor scikit-learn. As a text,
+a model is its name and the keys that were set; this text is the id in paths::
 
     str(Graphcut(K=5, pairwise=4)) == "graphcut@K=5,pairwise=4"
 
-In ``config.yaml`` and in records, keys stand in blocks, such as ``decode.K`` and ``graphcut.pairwise``: every class has
-the name of the block of the keys that it adds to those of its bases.
+In ``config.yaml`` and in records, keys are grouped in blocks, as in ``decode.K`` and ``graphcut.pairwise``. ``BLOCK``
+of a class names the block of the keys that it adds to those of its bases.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ class Block(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
 
-    #: Name of the block in ``config.yaml`` that has the keys which this class adds.
+    #: Name of the block in ``config.yaml`` that has the keys that this class adds.
     BLOCK: ClassVar[str] = ""
 
     @classmethod
     @cache
     def part_kinds(cls) -> dict[str, type[Block]]:
-        """Return the classes of the parts that are settings themselves, by name."""
+        """Return the classes of the fields that are settings themselves, by the name of the field."""
         annotated = {name: field.annotation for name, field in cls.model_fields.items()}
         return {name: kind for name, kind in annotated.items() if isinstance(kind, type) and issubclass(kind, Block)}
 
     @classmethod
     @cache
     def places(cls) -> dict[str, str]:
-        """Return the block of each key that is not itself a part with settings."""
+        """Return the block of each key; fields that are settings themselves are left out."""
         inherited: dict[str, str] = {}
         for base in cls.__bases__:
             inherited |= base.places() if issubclass(base, Block) else {}
@@ -111,14 +111,14 @@ class Model(Block):
     Attributes
     ----------
     NAME, SOURCE
-        Its name in ids, which is also the name of its block unless ``BLOCK`` is set; and where it comes from.
+        The name in ids, which is also the name of the block unless ``BLOCK`` is set; and the source of the model.
     FUNCTION, RESTORE
-        The function that it stands for, and the one that labels or embeds other videos with what was learned; empty
-        where there is none. Both take the model as last argument.
+        The function of the model, and the function that labels or embeds other videos by what was learned (empty if
+        there is none). Both take the model as last argument.
     SYMBOLS
         Short names of dotted keys in ids.
     SETS
-        Dotted keys that it sets, whatever ``config.yaml`` says.
+        Dotted keys and the values that the model gives them, whatever ``config.yaml`` says.
     """
 
     NAME: ClassVar[str] = ""
@@ -164,10 +164,10 @@ class Model(Block):
 
     @classmethod
     def full_key(cls, spelling: str) -> str:
-        """Return the dotted key of any spelling; unknown ones are returned unchanged."""
+        """Return the dotted key for any spelling of it; an unknown spelling is returned unchanged."""
         block, _, key = spelling.rpartition(".")
         own = cls.places()
-        # Blocks of the model's bases stand for it, too: `decode.m` is another spelling of `m`.
+        # The block may also be that of a base of the model: `decode.m` is another spelling of `m`.
         if key in own and (not block or block in own.values()):
             return f"{own[key]}.{key}"
         return cls.SYMBOLS.get(spelling, spelling)
@@ -278,12 +278,13 @@ def describe(error: ValidationError, model: type[BaseModel]) -> str:
 
 
 def keys_at(parents: Iterable[object], model: type[BaseModel]) -> list[str]:
-    """Return the keys allowed at a location: of blocks, optional blocks, and tuples or dictionaries of blocks."""
+    """Return the keys allowed at a location: of blocks that are fields, optional fields, or items of fields."""
     for part in parents:
         named: dict[object, object] = {
             field.alias or name: field.annotation for name, field in model.model_fields.items()
         }
-        # A part that is not a field, such as the id of a dataset, is a name that the user gave; the model stays.
+        # A part that is not a field, such as the id of a dataset, is a name that the user gave, so the model does not
+        # change.
         model = next(iter(_models_in(named.get(part))), model)
     return [field.alias or name for name, field in model.model_fields.items()]
 

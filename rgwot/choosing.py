@@ -37,10 +37,10 @@ class HowMany:
     Attributes
     ----------
     merges : tuple
-        Clusters that are merged, in this order: with n leaves 0..n-1, merge i makes cluster n + i. The third number is
-        the share of the variance, in [0, 1], that the merge leaves unexplained.
+        The merges (a, b, share) in order: with n leaves 0..n-1, merge i joins the clusters a and b into cluster n + i,
+        and leaves this share of the variance, in [0, 1], unexplained.
     leaves : dict of numpy.ndarray
-        The leaf (T,) int64 of the features of each video.
+        The leaf of each feature, (T,) int64, by video.
     """
 
     merges: tuple[tuple[int, int, float], ...]
@@ -48,7 +48,7 @@ class HowMany:
 
     @property
     def table(self) -> pd.DataFrame:
-        """``K, explained, gain``: the share of the variance that K key steps explain, and what the last one adds."""
+        """``K, explained, gain``: the share of the variance that K key steps explain, and the gain over K - 1."""
         n = len(self.merges) + 1
         gains = [0.0, *(lost for _, _, lost in reversed(self.merges))]
         return pd.DataFrame({"K": range(1, n + 1), "explained": np.cumsum(gains), "gain": gains})
@@ -74,7 +74,7 @@ class HowMany:
         return {video: step[leaves] for video, leaves in self.leaves.items()}
 
     def plot(self, ax: Axes | None = None) -> Figure:
-        """Draw the tree, one key step at the left, a leaf per row at the right; into ``ax``, if given.
+        """Draw the tree, from one key step at the left to a row per leaf at the right; into ``ax``, if given.
 
         A cut at K crosses the lines of K key steps.
         """
@@ -173,7 +173,7 @@ def repeated(found: Discovery, n: int, n_jobs: int | None, progress: bool) -> St
         for name, own in found.labels.items()
     }
     if not any(mask.any() for mask in free.values()):
-        raise RgwotError("stability: found labels for all samples, expected some without; nothing else can differ")
+        raise RgwotError("stability: found labels for all samples, expected some without, since only these can differ")
     with progress_shown(progress):
         seeds = range(found.run.seed + 1, found.run.seed + n)
         decoded = mapped(partial(_decoded, found), seeds, n_jobs, logger=log, title="stability", unit="seed")

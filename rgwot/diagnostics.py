@@ -1,6 +1,6 @@
-"""What a decoding says about its result, as it is written to ``diagnostics.json``.
+"""Facts about the result of a decoding, as written to ``diagnostics.json``.
 
-A field that is None was not measured and has no key in the file; NaN is a number that is not known, ``null`` in the
+A field that is None was not measured and has no key in the file. A number that is not known is NaN, and ``null`` in the
 file.
 """
 
@@ -16,13 +16,13 @@ from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from rgwot.runtime.errors import RgwotError
 
-#: Marks of fields: written even if None; written as keys of their own instead of below the name of the field.
+#: Metadata of fields: written as ``null`` if None; written as several keys instead of one block.
 NULL, SPREAD = {"null": True}, {"spread": True}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What a decoder says about its result, a block of ``diagnostics.json`` with the fields of a subclass.
+    """What a decoder says about its result: a block of ``diagnostics.json``, whose keys are the fields of a subclass.
 
     ``videos`` is the number of videos that it learned from, if it did not learn from all.
     """
@@ -34,9 +34,9 @@ class Facts:
 class TimeChoice:
     """How the weight of time was chosen (`rgwot.keysteps.common_time.choose_share`).
 
-    ``agreement`` is the J of labels made without time, and ``concordance`` that of the orders of videos. If the latter
-    is large enough, ``kept`` is the J with common time, divided by that without, and ``differ`` the share of samples
-    that have other labels with it. ``why`` says why nothing could be chosen.
+    ``agreement`` is J of labels made without time, and ``concordance`` is how much the orders of videos agree. If this
+    is large enough, ``kept`` is J of labels made with common time, divided by J of those without, and ``differ`` the
+    share of samples whose labels then change. ``why`` is the reason if nothing could be chosen.
     """
 
     chosen: float
@@ -58,7 +58,7 @@ class Choices:
 class LabelledFacts:
     """The annotated videos that a result learned from, the number of new key steps, and the names of key steps.
 
-    ``marks`` is the number of marks by video, and ``silence`` what time without a segment means in a video.
+    ``marks`` is the number of marks by video, and ``silence`` how time without a segment is read in a video.
     """
 
     videos: Sequence[str] = ()
@@ -78,7 +78,7 @@ class UncoveredFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOutFacts:
-    """The share of frames that get their label when each of ``videos`` is labelled by the other annotated videos.
+    """The share of frames that get their label when each of ``videos`` is labelled from the other annotated videos.
 
     ``frames_right`` is the mean of ``shares``, one for each video; results of older versions lack the ``shares``.
     """
@@ -91,9 +91,9 @@ class LeftOutFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Edits:
-    """How many deviations of a kind were made in copies of the videos, and how many would be told, and are noticed.
+    """Numbers of deviations of a kind: ``made`` in copies of the videos, ``told`` (would be reported) and ``noticed``.
 
-    In earlier results, ``told`` are those that are noticed.
+    In earlier results, ``told`` has the number of those that were noticed.
     """
 
     made: int
@@ -103,7 +103,7 @@ class Edits:
 
 @dataclass(frozen=True, kw_only=True)
 class SecondReadingFacts:
-    """What edits of the videos say about a second reading, by kind of deviation, and its CPU time."""
+    """How well a second reading finds edits of the videos, by kind of deviation, and its CPU time in seconds."""
 
     missing: Edits
     order: Edits
@@ -136,8 +136,8 @@ class BundleFacts:
 class ScopeFacts:
     """The clustering of all videos of a task, or of a single video (methods 5.9).
 
-    ``decoder`` are the blocks of the decoder (`Facts`), which are written beside the other keys. ``videos`` are the
-    clusterings of single videos, those in ``degenerate_videos`` collapsed.
+    ``decoder`` has the blocks of the decoder (`Facts`), which the file has beside the other keys. ``videos`` has the
+    clusterings of single videos; ``degenerate_videos`` lists those that collapsed.
     """
 
     degenerate: bool | None = None
@@ -185,8 +185,8 @@ Scope = Annotated[ScopeFacts, BeforeValidator(_with_blocks)]
 class Diagnostics:
     """The content of ``diagnostics.json``: how key steps were found, and reasons to doubt them.
 
-    ``background`` is true if key step 0 is one more cluster. ``known_videos`` are those whose answers a bundle stores.
-    docs/files.md explains the other fields.
+    ``background`` is true if key step 0 is one more cluster. ``known_videos`` are the videos whose key steps a bundle
+    stores. docs/files.md explains the other fields.
     """
 
     K: int

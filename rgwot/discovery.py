@@ -1,6 +1,6 @@
 """`rgwot.discover`: the key steps of arrays, without files and the workflow.
 
-It calls the same functions as the workflow, so that equal features, settings and seeds give equal key steps.
+It calls the same functions as the workflow, so equal features, settings and seeds give equal key steps.
 """
 
 from __future__ import annotations
@@ -66,42 +66,42 @@ def discover(
         Features (T, C) or maps (T, C, h, w) of every video: finite numbers and, for maps, at most 65504 in magnitude. T
         may differ between videos, the other axes may not. A video may be an array (NumPy, PyTorch, xarray), a table
         (pandas, polars), the path of an ``.npy``, ``.npz``, ``.csv``, ``.mat``, ``.h5``, ``.pt`` or ``.parquet`` file,
-        or of a feature store (``.zarr``) of the workflow, which has its times and the length of its video. Videos
-        come by name, in a mapping, pairs of names and videos, a series, or one table with the column ``video``; or
-        in a sequence or another iterable. Then they have the names of their files, or ``"0"``, ``"1"``, ..., or
-        ``"00"``, ``"01"``, ... if there are more than ten. Integers as names become their text.
+        or that of a feature store (``.zarr``) of the workflow, which has its times and the length of its video. Videos
+        have names in a mapping, in pairs of names and videos, in a series, and in one table with the column ``video``.
+        In a sequence or another iterable, they are named after their files, or ``"0"``, ``"1"``, ... (with more than
+        ten, ``"00"``, ``"01"``, ...). Integers as names become their text.
     fps
         Features per second of video, a number or a fraction such as ``"30000/1001"``. Feature i is at i / fps seconds,
-        and the video lasts T / fps. Rates of the videos, by name or in a sequence, may differ by 5 %. By default
-        ``features.fps`` of the settings, 2, with a warning.
+        and the video lasts T / fps. Every video may have its own rate, given by name or in a sequence; rates may differ
+        by 5 %. By default, ``features.fps`` of the settings (2), with a warning.
     times
         Instead of ``fps``, the times (T,) of the features of every video in seconds; increasing, mostly by equal steps.
-        Without ``fps`` and ``times``, tables give their times by a `pandas.TimedeltaIndex`, a `pandas.DatetimeIndex`
+        Without ``fps`` and ``times``, the times of a table are its `pandas.TimedeltaIndex`, its `pandas.DatetimeIndex`
         (from its first date), or an index or column in seconds, such as ``time_s``.
     missing
         What to do with samples that have NaN, which are refused by default: ``interpolate`` fills them linearly in
         time; ``background`` also leaves them out of all key steps, so that their label is 0.
     method, decoder
         Ids as in paths of the workflow, with or without keys: ``whitened``, ``raw``, ``rgwot``, ``rgwot@alpha=0.5``,
-        ``rgwot-plus``, ...; ``meanfield``, ``graphcut``, ``consensus``, ``kmeans@K=5``, ... By default, the decoder is
-        ``labelled`` with ``labels``, which no other decoder accepts, and otherwise ``consensus``. A model whose text is
-        an id may stand for it: ``Graphcut(K=5, pairwise=4)`` is ``graphcut@K=5,pairwise=4``. With
-        ``data.split=holdout`` the videos drawn by ``data.split_seed`` are labelled, but not used for learning.
+        ``rgwot-plus``, ...; ``meanfield``, ``graphcut``, ``consensus``, ``kmeans@K=5``, ... The default decoder is
+        ``labelled`` with ``labels``, which no other decoder accepts, and ``consensus`` without. A model may be given
+        instead of its id: ``Graphcut(K=5, pairwise=4)`` is ``graphcut@K=5,pairwise=4``. With ``data.split=holdout`` the
+        videos drawn by ``data.split_seed`` are labelled, but not used for learning.
     K
-        Number of key steps, like ``decode.K`` in the settings: at least 2; by default 7. Beside ``labels`` it counts
-        only while few single moments are labelled: then steps without a label are found, too.
+        Number of key steps, like ``decode.K`` in the settings: at least 2; by default 7. With ``labels`` it is used
+        only if these are a few single moments; then key steps without a label are found, too.
     labels
         Labels of some of the videos, by name: the key steps (T,) of all features, from 1 or as names, with 0 for
         background and -1 or NaN for unlabelled features; or a table of segments with ``start_s``, ``end_s``, and
         ``key_step`` or ``label``, where rows with ``time_s`` instead are marks, labels of one moment; or the path of an
         annotation file (a table with or without header, ELAN, BORIS, ...), as for `Discovery.compare`; or one table of
-        all videos with the column ``video`` (`rgwot.labels.read_labels`). Labelled videos keep their labels, and the
-        others learn from them (only ``n`` of them with the decoder ``labelled@n=...``). Key steps then have the numbers
-        and names of the labels, and K is ignored, which is logged.
+        all videos with the column ``video`` (`rgwot.labels.read_labels`). Labelled videos keep their labels, and all of
+        them teach the others (only ``n`` with the decoder ``labelled@n=...``). Key steps then have the numbers and
+        names of the labels, and K is ignored, with a warning.
     silence
-        What time without a segment means in the tables of ``labels``: ``throughout``, ``until`` or ``only``
-        (`rgwot.timing.SILENCES`), unless they have a column ``silence``. By default, it is background between the
-        first and the last segment of a video, and otherwise unknown; if only one key step is annotated, ``only``.
+        How time without a segment is read in the tables of ``labels``: ``throughout``, ``until`` or ``only``
+        (`rgwot.timing.SILENCES`), unless they have a column ``silence``. By default, it is background between the first
+        and the last segment of a video, and unlabelled elsewhere; if only one key step is annotated, ``only``.
     settings
         Blocks of settings as in ``config.yaml``, such as ``{"train": {"iterations": 800}}``. Settings that define a
         method can only be changed by keys of an id, such as ``consensus@time=0``, not here.

@@ -51,8 +51,8 @@ class ProcedureLearner(TransformerMixin, ClusterMixin, BaseEstimator):  # type: 
 
     Notes
     -----
-    Every method takes videos by name, and returns results by name, or takes them in a sequence, and returns a list.
-    Each video is labelled separately, with fixed clusters; fitted videos keep their labels.
+    If videos are given by name, every method returns results by name; if they are given in a sequence, it returns a
+    list. Each video is labelled separately, with fixed clusters; fitted videos keep their labels.
 
     Examples
     --------
@@ -97,8 +97,8 @@ class ProcedureLearner(TransformerMixin, ClusterMixin, BaseEstimator):  # type: 
         X
             Features (T, C) or (T, C, h, w) of every video, as `rgwot.discover` takes them.
         y
-            Labels of some of the videos, as ``labels`` of `rgwot.discover`: by name, or in the order of the videos,
-            with None, or -1 for all features, for a video without labels.
+            Labels of some of the videos, as ``labels`` of `rgwot.discover`: by name, or in the order of the videos. A
+            video without labels then has None, or -1 for all features.
         times
             As in `rgwot.discover`, instead of ``fps``.
 
@@ -164,8 +164,8 @@ class ProcedureLearner(TransformerMixin, ClusterMixin, BaseEstimator):  # type: 
         Returns
         -------
         dict or list of numpy.ndarray
-            Probabilities (T, K + 1): background, then key steps 1 to K. They are calibrated if labels were
-            learned from, and otherwise far too sure (`rgwot.Discovery.probabilities`).
+            Probabilities (T, K + 1): background, then key steps 1 to K. They are calibrated if `fit` had labels, and
+            otherwise far too sure (`rgwot.Discovery.probabilities`).
 
         Raises
         ------
@@ -206,8 +206,8 @@ class ProcedureLearner(TransformerMixin, ClusterMixin, BaseEstimator):  # type: 
         """Return the share of the labelled samples that get their label, 0 to 1.
 
         Key steps that were fitted without labels are first matched with those of ``y``, one to one, so that most
-        samples agree. Background is matched with background. The score of the fitted videos themselves means little if
-        their labels were learned from.
+        samples agree. Background is matched with background. The score of fitted videos means little if `fit` had their
+        labels.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class ProcedureLearner(TransformerMixin, ClusterMixin, BaseEstimator):  # type: 
         """
         check_is_fitted(self)
         if y is None:
-            raise RgwotError("score: found no labels, expected those of some videos; give y; to choose K, see how_many")
+            raise RgwotError("score: found no labels, expected them for some videos; give y; to choose K, see how_many")
         return self.discovery_.score(X, y, **self._how(times))
 
     def _how(self, times: Times | None) -> dict[str, Any]:

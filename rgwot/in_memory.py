@@ -29,7 +29,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.timing import CONTRADICTS, parse_rate, short_rate
 
 BRIEF = 5
-"""Recordings that are shorter than this many samples for each key step, and than their channels, may be transposed."""
+"""Recordings with fewer samples than channels, and fewer than this per key step, may be transposed."""
 
 
 def video_features(
@@ -113,8 +113,8 @@ def doubts_on_features(
 ) -> list[str]:
     """Return reasons to doubt the features: recordings that occur twice, too few channels, unusual values and pauses.
 
-    ``timed`` says whether times were given, and ``filled`` are the names of videos with samples that will not count,
-    so that stretches of equal samples in these are not reported.
+    ``timed`` says whether times were given. ``filled`` names videos with samples that will not count; stretches of
+    equal samples are not reported for them.
     """
     doubts, same = [], dict[str, list[str]]()
     for video in videos:
@@ -143,7 +143,7 @@ def doubts_on_features(
             f"features: maps of the shape {tuple(maps[0])} are read as (T, C, h, w); are the channels last? give "
             "array.transpose(0, 3, 1, 2)"
         )
-    # The reader of times warns about more than a day.
+    # Times of more than a day are reported elsewhere, when they are read.
     lengths = [video.duration_s for video in videos if len(video) >= FEWEST]
     if line := unlikely_lengths([length for length in lengths if not timed or length < LONG_S]):
         doubts.append(f"features: {line}")

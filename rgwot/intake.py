@@ -1,7 +1,7 @@
 """Recordings as people hand them over: arrays, tables, files and their collections, with times or a rate.
 
-`handed_over` turns every form into arrays by name. What a form says without doubt is taken: names, the times in the
-index of a table, counts as numbers. Anything else is refused in one line that names the remedy.
+`handed_over` turns every form into arrays by name. It uses whatever is beyond doubt: names, times in the index of a
+table, integers as numbers. Anything else is refused with a message of one line that says what to do.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Intake:
-    """Recordings in one form.
+    """Recordings in a common form.
 
     Attributes
     ----------
@@ -98,14 +98,14 @@ def handed_over(
     missing: str | None = None,
     clocks: bool | None = None,
 ) -> Intake:
-    """Return recordings in one form.
+    """Return recordings in a common form.
 
     Parameters
     ----------
     features, times, fps, missing
         As in `rgwot.discover`.
     clocks
-        Whether times are taken from an index or column of a table; by default, if neither times nor fps are given.
+        Whether times are taken from an index or column of a table; by default, only if neither times nor fps are given.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def named_videos(features: Videos) -> dict[str, Any]:
 
 def _counted(listed: Sequence[Any]) -> dict[str, Any]:
     """Return recordings by the name of their file, or their number."""
-    # Numbers of equal length as names, so that sorting by name, as `find` does, keeps the given order.
+    # The numbers have equally many digits, so sorting by name, as `find` does, keeps the given order.
     width = len(str(max(len(listed) - 1, 0)))
     called = [_stem(Path(video)) if _path(video) else f"{n:0{width}}" for n, video in enumerate(listed)]
     named = dict(zip(called, listed, strict=True))
@@ -289,13 +289,13 @@ def _rates(fps: Rates | None, names: list[str]) -> dict[str, Fraction]:
 
 
 def _common(rates: Mapping[str, Fraction]) -> Fraction | None:
-    """Return the median of rates that nearly agree, one of them; None if they do not."""
+    """Return the middle of rates that nearly agree; None if they do not."""
     middle = sorted(rates.values())[len(rates) // 2]
     return middle if all(abs(rate - middle) <= CONTRADICTS * middle for rate in rates.values()) else None
 
 
 def _at_rates(features: Mapping[str, Any], rates: Mapping[str, Fraction]) -> tuple[dict[str, NDArray[np.float64]], str]:
-    """Return the times of recordings with rates of their own, and their common rate."""
+    """Return the times of recordings whose rates differ ({} if they are equal), and a common rate as text."""
     rates = {name: rate for name, rate in rates.items() if not _path(features[name])} or dict(rates)
     common = _common(rates)
     if common is None:
@@ -316,7 +316,7 @@ def _other_rate(what: str, own: NDArray[Any], fps: Any) -> list[str]:
     try:
         stated = parse_rate(fps)
     except ValueError:
-        return []  # reported when the rate is read
+        return []  # an invalid rate is reported when it is read
     rate = rate_of_times(what, clock, stated if len(clock) < 2 else None)
     if abs(rate - stated) <= CONTRADICTS * stated:
         return []
@@ -450,7 +450,7 @@ def _numbers(what: str, video: Any, masked: bool) -> tuple[Any, NDArray[np.float
     if counted:
         if array.ndim == 4:
             raise RgwotError(
-                f"{what}: integers in the shape {array.shape}, like pictures; expected features (T, C) or maps "
+                f"{what}: found integers of the shape {array.shape}, like pictures; expected features (T, C) or maps "
                 "(T, C, h, w) of a network; for videos use the workflow (rgwot init)"
             )
         array = array.astype(np.float64)
@@ -578,7 +578,7 @@ def _check_time_first(features: Mapping[str, Any]) -> None:
 
 
 def _lost(features: Any) -> NDArray[np.bool_]:
-    """Return the samples (T,) with NaN."""
+    """Return which samples (T,) have NaN."""
     array = np.asarray(features)
     return np.asarray(np.isnan(array).any(axis=tuple(range(1, array.ndim))))
 

@@ -52,18 +52,18 @@ def read_labels(
         -1 or NaN for unlabelled features, or as names, with ``background`` for background and None, NaN or an empty
         text for unlabelled features; a single labelled feature between unlabelled ones is a mark. Or a table of
         segments with ``start_s``, ``end_s`` in seconds, and ``key_step``, a name (``label``, ``name`` or ``step``), or
-        both; rows with ``time_s`` instead, or without an end, are marks, or moments without an answer if they have no
+        both; rows with ``time_s`` instead, or without an end, are marks, or questions without an answer if they have no
         label. Or the path of an annotation file (`rgwot.datasets.annotation_files`). Or one table of all videos with
-        the column ``video``, of which a column ``scope`` selects the rows ``task``. Names without numbers are numbered
-        in the order of their first occurrence, after the largest number.
+        the column ``video``; if it has a column ``scope``, only rows with ``task`` are read. Names without numbers are
+        numbered in the order of their first occurrence, after the largest number.
     names
         Names of all videos, in the order of ``labels`` if that is a sequence.
     videos
         The videos that have features.
     silence
-        What time without a segment means in tables (`rgwot.timing.SILENCES`), unless they have a column ``silence``. By
-        default, time between the first and the last segment of a video is background, and other time is unlabelled; if
-        only one key step occurs in all labels, all other time is not that step (``only``).
+        How time without a segment is read in tables (`rgwot.timing.SILENCES`), unless they have a column ``silence``.
+        By default, time between the first and the last segment of a video is background, and other time is unlabelled;
+        if only one key step occurs in all labels, all other time is not that step (``only``).
 
     Raises
     ------
@@ -76,7 +76,7 @@ def read_labels(
     arrays: dict[str, SampleLabels] = {}
     tables: dict[str, tuple[str, pd.DataFrame]] = {}
     words: dict[str, str | None] = {}
-    # Names without numbers come last, so that they get numbers that no other labels have.
+    # Tables without numbers are read last, so that their names get numbers that no other labels have.
     by_name = {name: _in_table(f"labels[{name!r}]", own, name) for name, own in _by_name(labels, names).items()}
     for name, of_video in sorted(by_name.items(), key=lambda item: _without_numbers(item[1])):
         where = f"labels[{name!r}]"
@@ -106,7 +106,7 @@ def read_labels(
         arrays[ident] = labels_of_rows(
             where, table, features.time_s, features.duration_s, None if word == BETWEEN else word
         )
-    # From a video with background alone, something is learned only if the background is marked.
+    # A video with nothing but background teaches only if the background is marked.
     teaching = [
         name for name in by_id if name in arrays and ((made := arrays[name]).labels > 0).any() | made.marked.any()
     ]
@@ -152,8 +152,8 @@ def _alike(names: Iterable[str]) -> list[str]:
 def _from_zero(labels: Sequence[NDArray[np.int64]]) -> list[str]:
     """Return a line if labels of videos, (T,) or of rows (S,), seem to number key steps from 0, which is background.
 
-    Background mostly comes last as well, or between most key steps. A key step called 0 comes first in most videos, and
-    only once; one that comes again cannot be distinguished from background.
+    Real background mostly occurs last as well, or between most key steps. A key step numbered 0 mostly comes first, and
+    only once; if 0 occurs again in a video, it cannot be distinguished from background.
     """
     runs = [own[np.flatnonzero(np.diff(own, prepend=-2))] for own in labels]
     counts = [np.count_nonzero(run == 0) for run in runs]
@@ -169,7 +169,7 @@ def _from_zero(labels: Sequence[NDArray[np.int64]]) -> list[str]:
 
 
 def n_labelled(labels: Labels) -> int:
-    """Return the number of videos with labels, as far as it is known without their features."""
+    """Return the number of videos with labels; an iterator, whose length is unknown, counts as one."""
     if _is_table(labels):
         return int(labels["video"].nunique()) if "video" in labels else 1
     return len(labels) if hasattr(labels, "__len__") else 1
@@ -208,7 +208,7 @@ def _by_name(labels: Labels, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _in_table(where: str, of_video: Any, name: str) -> Any:
-    """Return an annotation file of the video ``name``, or rows in mappings, as a table; anything else is unchanged."""
+    """Return an annotation file, or rows in mappings, of the video ``name`` as a table; anything else is unchanged."""
     if isinstance(of_video, (str, os.PathLike)):
         try:
             return _of_file(Path(of_video), name)
@@ -230,7 +230,7 @@ def _in_table(where: str, of_video: Any, name: str) -> Any:
 def _of_file(path: Path, name: str) -> pd.DataFrame:
     """Return the segments, marks and background of a video in an annotation file (`read_annotation_file`).
 
-    A file with a single video is taken for this one, whatever name it has. If all labels are numbers, they are those of
+    If a file has a single video, it is read for this one, whatever its name. Labels that are all numbers are numbers of
     key steps.
     """
     table = read_annotation_file(path, marks=True)
@@ -247,7 +247,7 @@ def _of_file(path: Path, name: str) -> pd.DataFrame:
 
 
 class _Numbers:
-    """The names of key steps by number; a new name without a number gets the one after the ``largest`` so far."""
+    """The names of key steps by number; a new name without a number gets the number after the ``largest`` so far."""
 
     def __init__(self) -> None:
         self.names: dict[int, str] = {}
@@ -387,7 +387,7 @@ def _times(where: str, row: Mapping[Any, Any], start: str | None, end: str | Non
 
 
 def _word(where: str, of_video: pd.DataFrame) -> str | None:
-    """Return the word for silence in the rows of a video, None if there is none."""
+    """Return how time without a segment is read, from the column ``silence`` of a video; None if it is empty."""
     if "silence" not in of_video:
         return None
     words = list(dict.fromkeys(str(word) for word in of_video["silence"].tolist() if not _empty(word) and word != ""))
@@ -399,7 +399,7 @@ def _word(where: str, of_video: pd.DataFrame) -> str | None:
 
 
 def _without_numbers(of_video: object) -> bool:
-    """Return whether the labels of a video are a table of names alone, or names of features."""
+    """Return whether the labels of a video are names without numbers, in a table or one per feature."""
     if _is_table(of_video):
         return "key_step" not in of_video
     return of_video is not None and _array(of_video).dtype.kind == "O"

@@ -1,4 +1,4 @@
-"""The way back from `rgwot.Discovery.save`, and from results of the workflow."""
+"""Reading results that `rgwot.Discovery.save` or the workflow wrote."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ def load(folder: str | os.PathLike[str]) -> Discovery:
     Parameters
     ----------
     folder
-        The folder of key steps, ``…/keysteps/METHOD/DECODER/DATASET/TASK/seedN``, or one with a single such folder
-        below, such as that given to ``save``.
+        The folder of key steps, ``…/keysteps/METHOD/DECODER/DATASET/TASK/seedN``, or a folder with a single such folder
+        below it, such as the folder given to ``save``.
 
     Returns
     -------
     Discovery
         It can ``predict`` if there is a bundle: where the workflow writes it (``bundles/…/seedN.rgwot``), or as the
         only ``.rgwot`` file in the given folder. With stored embeddings, as `save` writes them, it also has ``learn``,
-        ``suggest`` and ``stability``; without embeddings, times follow from the rate of the features. Settings are
-        those of the ids and of K, or those of the bundle; ``probabilities`` and the given labels are not stored.
+        ``suggest`` and ``stability``; without embeddings, times follow from the rate of the features. Settings come
+        from the ids and K, or from the bundle; ``probabilities`` and the given labels are not stored.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def load(folder: str | os.PathLike[str]) -> Discovery:
     times = _times(key_steps, embedded, tree)
     made = None
     if embedded is not None:
-        # Keep doubts on features, which begin with this word; doubts on key steps do not apply to other key steps.
+        # Doubts on features begin with "features" and are kept; doubts on key steps do not apply to other key steps.
         doubts = tuple(line for line in diagnostics.warnings or () if line.startswith("features"))
         made = Made(list(times), (), embedded, None, None, None, doubts)
     return Discovery(chosen, key_steps, times, embedded, learned, diagnostics.names | names, made)

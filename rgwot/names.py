@@ -9,9 +9,9 @@ Typed names are in a YAML file ``names/{dataset}/{task}.yaml``::
       segments:
         monday: "0 1500 1 9000"
 
-Every training numbers its clusters afresh, so names belong to one result, identified by ``result``; ``segments`` are
-its key steps, each with its end in milliseconds, with which names are carried over to a later result (`names_of`). Key
-steps with the same name are one key step, and a key step named ``-`` is background (`as_named`).
+Every training numbers its clusters afresh, so names belong to one result, identified by ``result``. ``segments`` has
+its key steps, each with its end in milliseconds; they show which key steps of a later result get the names
+(`names_of`). Key steps with the same name are one key step, and a key step named ``-`` is background (`as_named`).
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ CARRIED = 0.5
 class RunNames:
     """The names of a run's key steps, and the id and segments (by video) of the result for which they were typed.
 
-    A text of segments has the key step and the end in milliseconds of each. Names that an earlier version wrote have no
-    segments.
+    The text of a video has the key step and the end in milliseconds of every segment. Names that an earlier version
+    wrote have no segments.
     """
 
     result: str
@@ -85,9 +85,9 @@ def result_id(segments: pd.DataFrame) -> str:
 
 
 def read_names(path: str | os.PathLike[str] | None) -> dict[str, RunNames]:
-    """Read typed names by run (``method/decoder/seedN``), {} for a missing file; raise RgwotError for an invalid one.
+    """Read typed names by run (``method/decoder/seedN``), {} for a missing file; raise RgwotError for an invalid file.
 
-    Names of a run with an earlier id are also those of its present id.
+    If the id of a run has changed since, its names are also returned by the present id.
     """
     content = None if path is None or not Path(path).exists() else read_yaml(path)
     if content is None:
@@ -99,7 +99,7 @@ def read_names(path: str | os.PathLike[str] | None) -> dict[str, RunNames]:
 
 
 def _renamed(run: str) -> str:
-    """Return a run by its present id: names typed for an earlier id are kept."""
+    """Return a run by its present id, so that names typed for an earlier id are kept."""
     *ids, seed = run.split("/")
     return "/".join([*(present(text) if "@" in text else text for text in ids), seed])
 
@@ -164,7 +164,7 @@ def _without_K(run: str) -> str:  # noqa: N802
 
 
 def _same_steps(before: Mapping[str, str], segments: pd.DataFrame) -> dict[int, int]:
-    """Return the key steps of ``segments`` by the key steps of an earlier result that have most time in common."""
+    """Return, by key step of an earlier result, the key step of ``segments`` that has most time in common with it."""
     shared: dict[tuple[int, int], int] = {}
     for video, rows in segments[segments["scope"] == "task"].groupby("video", sort=False):
         old = np.array(before.get(str(video), "").split(), dtype=np.int64).reshape(-1, 2)
@@ -185,7 +185,7 @@ def _same_steps(before: Mapping[str, str], segments: pd.DataFrame) -> dict[int, 
     olds, news = (sorted({pair[side] for pair in shared}) for side in (0, 1))
     common = np.array([[shared.get((a, b), 0) for b in news] for a in olds])
     own, others = common.sum(axis=1), common.sum(axis=0)
-    # Background has no name to give or take.
+    # Background is not matched, because it has no name.
     common *= np.outer(np.array(olds) > 0, np.array(news) > 0)
     return {
         olds[a]: news[b]
@@ -218,7 +218,7 @@ def names_in(folder: Path, names_yaml: str | os.PathLike[str] | None = None) -> 
 
     The names are read from ``names_yaml``, by default the file of the study that the results belong to. A result saved
     from Python can have its own file of names in its folder, wherever that is. If a result was learned with annotated
-    videos, key steps without a typed name have their annotated one. Names of an earlier result are carried over
+    videos, key steps without a typed name have their annotated name. Names of an earlier result are carried over
     (`names_of`), with a warning about those that cannot be.
     """
     folder = folder.absolute()

@@ -1,4 +1,4 @@
-"""Other videos, embedded and labelled by what a result learned, each on its own."""
+"""Embedding and labelling other videos, each separately, by what a result learned."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def labelled_others(
 ) -> dict[str, _OtherVideo]:
     """Embed and label videos by what was learned; the parameters are those of `rgwot.Discovery.predict`.
 
-    Raises RgwotError for features of another kind; warns of a video that looks like none of those
-    learned from, or is far longer or shorter.
+    Raises RgwotError for features of another kind; warns of a video that does not look like those learned from, or is
+    far longer or shorter.
     """
     handed, stores = _read(learned, videos, times, missing)
     # Running an encoder sets PyTorch's number of threads, which is restored for the caller.
@@ -90,7 +90,7 @@ def labelled_samples(
 def _read(
     learned: LearnedResult, videos: Videos, times: Times | None, missing: str | None
 ) -> tuple[Intake, list[FeatureStore]]:
-    """Return videos as stores; raise RgwotError if they differ in kind from those that were learned from."""
+    """Return videos as stores; raise RgwotError if they differ in kind from the videos learned from."""
     clocks = times is None and bool(learned.features.attributes.get("source_times"))
     handed = handed_over(videos, times, missing=missing, clocks=clocks)
     stores = stores_of(handed.features, handed.times, lambda _: learned.import_form())

@@ -40,7 +40,7 @@ TABLE = f"{RESULTS}/tables/{{table}}.csv"
 ROW = f"{RESULTS}/tables/{{table}}/{{row}}.csv"
 FIGURE = f"{RESULTS}/figures/{{figure}}.pdf"
 SEGMENT_BARS = f"{RESULTS}/figures/segments/{_TASK}/seed{{seed}}.pdf"
-#: The embeddings of a task in the plane, and the transport between two of its videos; a PDF is beside each.
+#: A plot of a task's embeddings, and of the transport between two of its videos; a PDF of the same name is beside it.
 EMBEDDING_FIGURE = f"{RESULTS}/figures/embedding/{_TRAINED}.png"
 PLAN_FIGURE = f"{RESULTS}/figures/plan/{_TRAINED}.png"
 #: The comparison of groups in a column of the table of videos; a figure of the same name is beside it.
@@ -120,14 +120,14 @@ class Tree:
 
     @classmethod
     def of_folder(cls, folder: Path) -> Self | None:
-        """Return the tree of a folder ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``, or None for others."""
+        """Return the tree of a folder ``RESULTS/keysteps/METHOD/DECODER/DATASET/TASK/seedN``; None for others."""
         parts = folder.absolute().parts
         there = len(parts) > 7 and parts[-6] == "keysteps" and Run.of_folder(folder) is not None
         return cls(Path(*parts[:-6]), parts[-3], parts[-2]) if there else None
 
     @classmethod
     def of_annotations(cls, table: Path) -> Self | None:
-        """Return the tree of a table ``RESULTS/annotations/DATASET/TASK.csv``, or None for others."""
+        """Return the tree of a table ``RESULTS/annotations/DATASET/TASK.csv``, or None for other files."""
         parts = table.absolute().parts
         there = len(parts) > 4 and parts[-3] == "annotations" and table.suffix == ".csv"
         return cls(Path(*parts[:-3]), parts[-2], table.stem) if there else None

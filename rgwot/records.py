@@ -43,8 +43,8 @@ def read_manifest(path: Path) -> pd.DataFrame:
 
     Texts are str (empty where there is none), ``duration_s`` float64 in seconds (NaN for a skipped video), ``fps``
     `fractions.Fraction` (None for a skipped video), ``width`` and ``height`` Int64. A video that is not skipped must
-    have a duration and a rate above 0. ``start_s`` (float64) is when a player shows its first frame, 0 in manifests of
-    earlier versions, which lack it.
+    have a duration and a rate above 0. ``start_s`` (float64) is the time at which a player shows the first frame; it is
+    0 in manifests of earlier versions, which lack the column.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def read_segments(segments_csv: str | os.PathLike[str]) -> pd.DataFrame:
     Parameters
     ----------
     segments_csv
-        The file; RgwotError is raised if it was edited (`rgwot.runtime.provenance.unedited`), as by the other readers
-        of key steps.
+        The file; RgwotError is raised if it was edited (`rgwot.runtime.provenance.unedited`). The other readers of key
+        steps do the same.
     """
     path = unedited(segments_csv)
     frame = read_csv(path, SEGMENT_COLUMNS, {"start_s": "float64", "end_s": "float64", "key_step": "int64"})

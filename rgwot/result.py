@@ -67,7 +67,7 @@ log = logging.getLogger(__name__)
 
 
 def _gone(store: VideoFeatures) -> Embedded:
-    """Stand in for a function that embeds a video, after pickling."""
+    """Take the place of the function that embeds a video in a result that was pickled."""
     raise RgwotError(f"{store.video}: cannot be embedded by a result that was pickled; use predict")
 
 
@@ -88,8 +88,8 @@ class Made:
     """Features and embeddings of a task, from which other key steps are found without embedding again.
 
     ``named`` are all videos in the given order, ``videos`` the features of those with frames, by id. ``settings`` are
-    those of `discover`, ``doubts`` are on the features, ``kept`` is a cache of what does not depend on labels. A loaded
-    result has neither features nor ``embed``, the function that embeds a video.
+    those of `discover`, ``doubts`` are reasons to doubt the features, and ``kept`` caches the parts of decoding that do
+    not depend on labels. A loaded result has neither features nor ``embed``, the function that embeds a video.
     """
 
     named: Sequence[str]
@@ -102,14 +102,14 @@ class Made:
     kept: Kept = field(default_factory=Kept)
 
     def __getstate__(self) -> dict[str, object]:
-        # Functions cannot be pickled; of the embedding, only what it learned is needed again.
+        # Functions cannot be pickled. Of `embed`, only what it learned is needed again.
         if self.embed is None:
             return self.__dict__
         learned = self.embed.learned if isinstance(self.embed, Fitted) else None
         return {**self.__dict__, "embed": _gone if learned is None else Fitted(_gone, learned)}
 
     def found(self, chosen: Experiment, times: dict[str, NDArray[np.float64]], given: Given | None) -> Discovery:
-        """Return the key steps by a decoder, which learns from ``given`` labels, if any."""
+        """Return the result of a decoder, which learns from ``given`` labels, if any."""
         run, decoder = chosen.run, chosen.decoder
         key_steps = decode_task(self.embedded, decoder, run.seed, alone=False, given=given, kept=self.kept)
         on_labels = () if given is None else given.doubts
@@ -133,7 +133,7 @@ class Made:
         return Discovery(chosen, key_steps, times, self.embedded, learned, names, self, given)
 
     def timed(self) -> list[VideoFeatures]:
-        """Return the videos with frames, with their embeddings in place of their features, for reading labels."""
+        """Return the videos with frames, with embeddings instead of features; labels are read by their times."""
         fps = self.embedded.features_fps
         return [
             ArrayFeatures(video, own.embedding, own.time_s, own.duration_s, Fraction(own.native_fps), fps)
@@ -198,7 +198,7 @@ class Discovery:
 
     @cached_property
     def order(self) -> pd.DataFrame:
-        """``video, order``: orders by mean times, as in the paper, such as ``3>1>2``; people read ``orders``."""
+        """``video, order``: orders by mean times, as in the paper, such as ``3>1>2``; ``orders`` is easier to read."""
         return _by_name(self.key_steps.order_table)
 
     @cached_property
@@ -210,8 +210,8 @@ class Discovery:
     def procedure(self) -> Procedure:
         """The task graph.
 
-        ``procedure.graph`` is a `networkx.DiGraph` with START and END, ``procedure.order`` the consensus order that it
-        allows. A procedure also has nodes, edges with their confidence, groups in either order, and notes.
+        ``procedure.graph`` is a `networkx.DiGraph` with START and END, and ``procedure.order`` a consensus order that
+        the graph allows. A procedure also has nodes, edges with their confidence, groups in either order, and notes.
         """
         procedure = self.key_steps.procedure
         videos = tuple(replace(video, video=stem_of(video.video)) for video in procedure.videos)
@@ -221,13 +221,13 @@ class Discovery:
     def deviations(self) -> pd.DataFrame:
         """``video, kind, key_step, start_s, end_s, surprise, sureness, against``: the deviations of every video.
 
-        The kinds are ``missing``, ``added``, ``repeated``, ``too_early`` and ``too_late``. The surprise is in bits. A
-        second reading of the videos by appearance decides on the sureness (methods 9.10): 0.8 is plain (only if
-        annotated videos teach), 0.5 perhaps, 0.1 doubtful. Without a second reading (fewer than four or only annotated
+        The kinds are ``missing``, ``added``, ``repeated``, ``too_early`` and ``too_late``. The surprise is in bits. The
+        sureness comes from a second reading of the videos by appearance (methods 9.10): 0.8 is plain (only with
+        annotated videos), 0.5 perhaps, 0.1 doubtful. Without a second reading (fewer than four or only annotated
         videos, more than 24 key steps, or videos that were not learned from) it is the share of other segmentations
         that have the deviation, or NaN if there are none. Most rows with 0.1 are false: read
-        ``deviations.query("sureness >= 0.5")`` first. ``against`` is ``others``, what most videos do, or ``own`` in a
-        result of the workflow, the procedure that is expected. Key steps of a group in ``procedure.groups`` may come in
+        ``deviations.query("sureness >= 0.5")`` first. ``against`` is ``others`` (what most videos do) or, in a result
+        of the workflow, ``own`` (the expected procedure). Key steps of a group in ``procedure.groups`` may come in
         either order, so their order never deviates.
         """
         return _by_name(deviation_table(self.key_steps.deviations))
@@ -274,7 +274,7 @@ class Discovery:
         if shares is None:
             if isinstance(self.key_steps, Stored):
                 raise RgwotError(
-                    f"probabilities: found a loaded result of {self.run}, and save does not store them; expected a "
+                    f"probabilities: found a loaded result of {self.run}, and save stores no probabilities; expected a "
                     "result of discover; discover or learn again"
                 )
             raise self._without_memberships("probabilities")
@@ -320,9 +320,9 @@ class Discovery:
     def learn(
         self, labels: Labels, *, silence: str | None = None, decoder: str | Decoder | None = None, progress: bool = True
     ) -> Discovery:
-        """Learn from labels of some of the videos, as `discover` with these labels does, in less time.
+        """Learn from labels of some of the videos: the same as `discover` with these labels, but faster.
 
-        Embeddings are reused and, from the second time on, so are the parts of decoding that do not depend on labels. A
+        Embeddings are reused and, from the second time on, also the parts of decoding that do not depend on labels. A
         loaded result learns from its stored embeddings; the new result cannot label other videos.
 
         Parameters
@@ -537,7 +537,7 @@ class Discovery:
         Parameters
         ----------
         videos
-            The number of videos, the first ones, or their names.
+            How many videos to draw, from the first one on, or their names.
         title
             By default, method, decoder and seed.
         ax
@@ -605,9 +605,9 @@ class Discovery:
     def plot_procedure(self, ax: Axes | None = None) -> Figure:
         """Draw the procedure as a graph from left to right; return the figure.
 
-        A box is a key step, with the number of videos that show it; its border is dashed if less than half of them do.
-        An arrow is a need, with the number of videos that agree if some do not; it is dashed if it is doubtful. Key
-        steps of one colour in `plot` have the same colour here.
+        A box is a key step, with the number of videos that show it; its border is dashed if fewer than half of them do.
+        An arrow is a need (one key step must come before another), with the number of videos that agree if some do not;
+        it is dashed if it is doubtful. Key steps have the same colours as in `plot`.
 
         Parameters
         ----------
@@ -650,20 +650,20 @@ class Discovery:
     def save(self, folder: str | os.PathLike[str], dataset: str = "arrays", task: str = "task") -> Path:
         """Write result, embeddings and a manifest of the videos below a folder, like the workflow below ``results``.
 
-        `rgwot.load` reads them.
+        `rgwot.load` reads this folder.
 
         Parameters
         ----------
         folder
             Where to write; other results in it stay.
         dataset, task
-            Folders below those of method and decoder.
+            Names of the folders below the folders of method and decoder.
 
         Returns
         -------
         pathlib.Path
             The folder of key steps, which ``rgwot show``, ``rgwot compare``, ``rgwot export`` and
-            ``rgwot compare-groups`` accept; an existing one is replaced.
+            ``rgwot compare-groups`` accept; an existing folder is replaced.
         """
         tree = Tree(Path(folder), dataset, task)
         result_folder = tree.keysteps(self.run)
@@ -719,9 +719,9 @@ class Discovery:
         Returns
         -------
         rgwot.reporting.compare.Comparison
-            ``common`` videos (ids), those ``alone`` in one, those that ``taught`` a result and are not compared, and
-            the `rgwot.evaluation.agreement.Agreement`: ``kappa`` and ``segments_f1`` overall, ``kappas`` and
-            ``segments_f1s`` by key step, ...
+            ``common`` videos (ids), those that are ``alone`` in one of the two, those that ``taught`` a result and are
+            not compared, and the `rgwot.evaluation.agreement.Agreement`: ``kappa`` and ``segments_f1`` overall,
+            ``kappas`` and ``segments_f1s`` by key step, ...
 
         Raises
         ------
@@ -753,16 +753,17 @@ class Discovery:
         Parameters
         ----------
         videos
-            Number of videos without labels. They are chosen as a set: one of them may lack steps that others show.
+            Number of videos without labels to suggest. They are chosen as a set, so a video may lack steps that others
+            show.
         moments
-            Number of moments. Exactly one of the two is given.
+            Number of moments to suggest. Give either ``videos`` or ``moments``, not both.
 
         Returns
         -------
         list of str or pandas.DataFrame
-            Names of videos, fewer if fewer are without labels; or moments as ``video,time_s,label``. The best is first.
-            With its labels filled in (``-`` for background), the table can be given to `discover` as ``labels``; add
-            earlier answers by `pandas.concat`. Moments with an empty label are then left out.
+            Names of videos (fewer if fewer are without labels), or a table of moments, ``video,time_s,label``; the best
+            come first. With labels filled in (``-`` for background), the table can be given to `discover` as
+            ``labels``; add earlier answers by `pandas.concat`. Moments whose label is still empty are ignored.
 
         Raises
         ------
@@ -808,7 +809,7 @@ class Discovery:
         groups
             The group of each video; videos without a group are left out with a warning.
         subjects
-            The person in each video. With it, persons are compared instead of videos.
+            The person in each video. If given, people are compared instead of videos.
         """
         deviations = [replace(each, video=stem_of(each.video)) for each in self.key_steps.deviations]
         named = {name_of_recording(name): group for name, group in groups.items()}

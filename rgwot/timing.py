@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 LATE_S = 0.1
-"""A picture that begins less than this after the sound counts as in time; codecs delay sound by some hundredths."""
+"""If the picture begins less than this many seconds after the sound, it counts as in time; codecs may delay sound."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class VideoInfo:
     width: int = 0  #: in pixels, of the upright picture that a player shows
     height: int = 0
     frames: int | None = None  #: number of frames, if the container states it
-    #: When a player shows the first frame, in seconds; 0 below `LATE_S`. Annotations and exports have a player's clock.
+    #: Time in seconds at which a player shows the first frame; 0 below `LATE_S`. Annotations and exports use its clock.
     start_s: float = 0.0
     remark: str = ""  #: what is unusual, and what was chosen
 
@@ -149,7 +149,7 @@ def thinned(
     """Choose every n-th sample of each video, with the smallest n that leaves about ``most`` samples in all.
 
     Samples to ``keep`` (T,) are chosen, too. Returns the indices of the chosen samples, their number in each video, and
-    for every sample the index (among the chosen samples) of the nearest one of its video.
+    for every sample the index (among the chosen samples) of the nearest chosen sample of its video.
 
     >>> chosen, counts, nearest = thinned([5, 2], 4)
     >>> chosen.tolist(), counts, nearest.tolist()
@@ -170,7 +170,7 @@ def thinned(
     places = np.searchsorted(every, edges)
     for video, (start, end) in enumerate(zip(edges, edges[1:], strict=False)):
         here = every[places[video] : places[video + 1]]
-        # A sample half-way between two follows the earlier one, as without samples to keep.
+        # A sample half-way between two chosen ones gets the earlier one, as above.
         nearest[video] = places[video] + np.searchsorted((here[:-1] + here[1:]) / 2, np.arange(start, end))
     return every, tuple(np.diff(places).tolist()), np.concatenate(nearest)
 
@@ -200,7 +200,7 @@ def scoring_frames(duration_s: float, fps: Fraction, stride: int) -> NDArray[np.
     >>> scoring_frames(0.2, Fraction(30), 2)
     array([0, 2, 4])
     """
-    # More frames than needed; comparing times then decides which ones count, as everywhere else.
+    # More frames than needed; only those with times below the duration are kept.
     upper = int(Fraction(duration_s) * fps) + 2
     frames = np.arange(0, upper, stride, dtype=np.int64)
     return frames[frame_times(frames, fps) < duration_s]
@@ -241,7 +241,7 @@ def truth_labels(
 
 
 def labels_at(segments: pd.DataFrame, times: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the annotated key steps at times (T,) in seconds, 0 without a segment; if two overlap, the later one.
+    """Return the annotated key steps at times (T,) in seconds, 0 without a segment; if two overlap, the later counts.
 
     ``segments`` has the columns ``start_s,end_s,key_step`` and is of one video.
     """
@@ -261,9 +261,9 @@ def ends_early(spans: Mapping[str, tuple[float, float]]) -> dict[str, str]:
     """Return a line for each annotation that ends early, as if in another unit; none if this is probably intended.
 
     ``spans`` has the end of the last segment and the length of each annotated video, in seconds. An annotation ends
-    early if it ends in the first third of its video, and would end near the end of the video in another unit, or at
-    least as many others end near the ends of their videos. It also ends early if it ends at half of its video, and at
-    least as many others end near the ends of theirs, or if there are at least three videos and all end at half.
+    early if its end is in the first third of its video and either would be near the end of the video in another unit,
+    or at least as many others end near the ends of their videos. It also ends early if it ends at half of its video,
+    and either at least as many others end near the ends of theirs, or all of at least three videos end at half.
 
     >>> ends_early({"a": (9.8, 600), "b": (590, 600)})["a"]
     'its last segment ends at 9.8 of 600 s; expected seconds; are these minutes? then multiply by 60'
@@ -293,16 +293,17 @@ def ends_early(spans: Mapping[str, tuple[float, float]]) -> dict[str, str]:
 
 
 SILENCES = ("throughout", "until", "only")
-"""What time without a segment may mean: background (``throughout``); background up to the end of the last segment, and
-unknown after it (``until``); anything but the annotated key steps, because only these were looked for (``only``)."""
+"""How time without a segment may be read: as background (``throughout``); as background up to the end of the last
+segment and unknown after it (``until``); as anything but the annotated key steps, if only these were looked for
+(``only``)."""
 
 
 def given_labels(segments: pd.DataFrame, times: NDArray[np.float64], silence: str | None = None) -> NDArray[np.int64]:
     """Return the labels of a video at times (T,) in seconds: key steps, 0 for background, -1 for unlabelled time.
 
-    ``segments`` is a table of annotations, ``start_s,end_s,key_step``; key step 0 is background. Time without a segment
-    is background as far as ``silence`` says (`SILENCES`); by default, gaps between the first and the last segment are
-    background, and time before and after them is unlabelled.
+    ``segments`` is a table of annotations, ``start_s,end_s,key_step``; key step 0 is background. ``silence`` says how
+    time without a segment is read (`SILENCES`); by default, gaps between the first and the last segment are background,
+    and time before and after them is unlabelled.
     """
     labels = labels_at(segments, times)
     if len(segments) == 0:
@@ -382,7 +383,7 @@ def label_borders(
     Borders are half way between samples.
     Times ``time_s`` (T,), T >= 1, increase from 0 to below the duration; ``labels`` (T,) are whole numbers. If the
     samples end early, because the rest of the file could not be decoded, the segments end one usual step after the last
-    sample, provided that more than `allowed_loss` of the video is left then.
+    sample, unless this leaves at most `allowed_loss` of the video.
 
     Raises ValueError if lengths differ, times do not increase or a sample is outside [0, duration).
     """

@@ -250,7 +250,7 @@ def test_a_loaded_result_learns_like_the_one_that_was_saved(result: rgwot.Discov
         back.learn({"a": [1, 2]})
     with pytest.raises(RgwotError, match="found none, because labels were given to a loaded result, without features"):
         there.predict(recordings())
-    with pytest.raises(RgwotError, match="probabilities: found a loaded result .*, and save does not store them"):
+    with pytest.raises(RgwotError, match="probabilities: found a loaded result .*, and save stores no probabilities"):
         _ = back.probabilities
     trivial = rgwot.discover(recordings(), fps=2, K=3, method="none", decoder="uniform")
     with pytest.raises(RgwotError, match="learn: found a result of none/uniform/seed0, which has no embeddings"):

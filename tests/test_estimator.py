@@ -88,7 +88,7 @@ def test_a_score_matches_key_steps_or_compares_names(fitted: rgwot.ProcedureLear
     assert taught.score(videos, [names, None]) == 1
     other = np.array(["", "pour", "stir", "wash"])[STEPS]
     assert taught.score({"a": videos[0]}, {"a": other}) == pytest.approx(1 / 3)
-    with pytest.raises(RgwotError, match="score: found no labels, expected those of some videos; give y"):
+    with pytest.raises(RgwotError, match="score: found no labels, expected them for some videos; give y"):
         fitted.score(videos)
     with pytest.raises(NotFittedError):
         clone(fitted).score(videos, [turned, None])

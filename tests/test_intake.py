@@ -234,7 +234,7 @@ def test_samples_with_nan_are_filled_or_left_out() -> None:
         ({"features": {"a": pd.Series(X[:, 0])}}, "features['a']: shape (6,), expected (T, C)"),
         (
             {"features": {"a": np.zeros((2, 8, 8, 3), np.uint8)}},
-            "features['a']: integers in the shape (2, 8, 8, 3), ",
+            "features['a']: found integers of the shape (2, 8, 8, 3), ",
         ),
         (
             {"features": {"a": np.ones((6, 5, 2))}},

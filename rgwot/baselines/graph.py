@@ -42,9 +42,9 @@ class _Clips:
 
 
 def clips_of(times: NDArray[np.float64], means: NDArray[np.float32], clip_s: float) -> _Clips:
-    """Cut a video, samples at times (T,) with features (T, F), into clips of equal length and average over each.
+    """Cut a video, samples at times (T,) with features (T, F), into clips of equal length, with mean features.
 
-    Where ``clip_s`` is shorter than the distance of samples, each sample is a clip.
+    If ``clip_s`` is shorter than the time between two samples, each sample is a clip.
     """
     # Without the small term, rounding could put a sample on the border of two clips into the earlier one.
     number = np.floor(times / clip_s + 1e-9).astype(np.int64)
@@ -158,13 +158,13 @@ def node_embeddings(x: NDArray[np.float32], edges: csr_array, settings: Graph, s
 def fit_graph(stores: Sequence[VideoFeatures], seed: int, settings: Graph) -> EmbedVideo:
     """Build the graph of the videos and return the function that embeds them; samples get the embedding of their clip.
 
-    Other videos, such as held-out ones, have no nodes. Their clips are embedded by the clips of the graph to which they
-    would have edges: with Node2Vec a clip gets the mean of the embeddings of these clips, otherwise the mean of their
-    features, its own features and those of its neighbours in time.
+    Other videos, such as held-out ones, have no nodes. A clip of such a video would have edges to some clips of the
+    graph: with Node2Vec it gets the mean of the embeddings of these clips, otherwise the mean of their features, its
+    own features and those of its neighbours in time.
 
-    With ``graph.background`` = b, the share b of the clips with the smallest mean cosine to the clips they chose in
-    other videos is background, because what no other video shows is not a key step. The resulting limit of the cosine
-    also applies to other videos.
+    With ``graph.background`` = b, a share b of the clips is background: the clips with the smallest mean cosine to the
+    clips that they chose in other videos, because what no other video shows is not a key step. The resulting limit of
+    the cosine also applies to other videos.
 
     Raises
     ------

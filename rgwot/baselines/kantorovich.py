@@ -192,13 +192,13 @@ def align_kantorovich(batch: PairBatch, settings: Kantorovich) -> Tensor:
 
 
 def vava_loss(x: Tensor, y: Tensor, plan: Tensor, score: Tensor, settings: Kantorovich) -> Tensor:
-    r"""Return the loss of VAVA, or with weighted negatives that of OPEL, for every pair of videos.
+    r"""Return the loss of VAVA (of OPEL with weighted negatives) for every pair of videos.
 
     .. math:: L = \tfrac12 (C(X) + C(Y)) + \frac{\langle T, D\rangle}{N' M' \cdot N M} + \lambda_c L_{inter}
 
     with C of :func:`intra_video_loss`, the plan T of N' = N + 1 and M' = M + 1 frames, :math:`D_{ij} = |x_i - y_j|^2`
     with zeta for the virtual frame, and :func:`inter_video_loss` on distances averaged over the dimensions. The plan
-    is a constant, so the gradient with respect to D is T, as is that of the transport problem's minimum. Both
+    is a constant, so the gradient with respect to D is T, as for the minimum of the transport problem. Both
     divisions of the transport cost are the public code's; for N = M = 32 they leave it a weight of 9e-7.
 
     Parameters
@@ -261,7 +261,7 @@ def intra_video_loss(x: Tensor, window: float, weighted_negatives: bool) -> Tens
 
 
 def inter_video_loss(distance: Tensor, score: Tensor) -> Tensor:
-    r"""Ask that a frame's worst match be farther away than its best one.
+    r"""Return a loss that falls as the worst match of a frame moves farther away than its best match.
 
     .. math::
         L = -\log \frac{e^{w / \theta}}{e^{b / \theta} + e^{w / \theta}}, \quad
@@ -280,7 +280,7 @@ def inter_video_loss(distance: Tensor, score: Tensor) -> Tensor:
     Returns
     -------
     Tensor, shape (B,)
-        log 2 for equal distances, towards 0 as they part.
+        log 2 if best and worst matches are equally far; towards 0 if the worst are much farther.
     """
     best = _matched(distance, score.argmax(2), score.argmax(1))
     worst = _matched(distance, score.argmin(2), score.argmin(1))
@@ -288,6 +288,6 @@ def inter_video_loss(distance: Tensor, score: Tensor) -> Tensor:
 
 
 def _matched(distance: Tensor, columns: Tensor, rows: Tensor) -> Tensor:
-    """Return the mean distance of rows to their matches, plus that of columns to theirs, (B,)."""
+    """Return the mean distance of rows to their matches, plus the mean distance of columns to theirs, (B,)."""
     of_rows = distance.gather(2, columns[:, :, None]).mean((1, 2))
     return of_rows + distance.gather(1, rows[:, None, :]).mean((1, 2))

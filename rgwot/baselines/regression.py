@@ -29,7 +29,7 @@ INITIAL_STD = 0.01
 
 
 class TimeRegressor(nn.Module):
-    """F -> 2E -> E sigmoid units, then a linear unit for the relative time; weights N(0, 0.01), biases 0."""
+    """Two layers of 2E and E sigmoid units, and a linear unit for relative time; weights N(0, 0.01), biases 0."""
 
     def __init__(self, F: int, E: int, seed: int) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ def with_weights(network: Network, weights: Mapping[str, NDArray[np.floating]]) 
 
 
 def train_regressor(x: Tensor, times: Tensor, settings: Regression, seed: int) -> TimeRegressor:
-    """Minimise sum (predicted - true)^2 over batches of shuffled frames by Adam; its rate drops tenfold per 30 epochs.
+    """Minimise sum (predicted - true)^2 over batches of shuffled frames by Adam; lr drops tenfold every 30 epochs.
 
     The loss is the sum, not the mean, as in the public code: Adam's weight decay is coupled, and would weigh 256 times
     as much against a mean. ``x`` (n, F) has the frames of all videos, ``times`` (n,) their relative times in [0, 1).
@@ -114,7 +114,7 @@ def fit_regression(stores: Sequence[VideoFeatures], seed: int, settings: Regress
     """
     n_train = settings.data.n_train
     if n_train is not None and n_train > len(stores):
-        raise RgwotError(f"data.n_train: found {n_train}, expected at most the {len(stores)} videos with features")
+        raise RgwotError(f"data.n_train: found {n_train}, expected at most {len(stores)}, all videos with features")
     if n_train is not None:
         stores = [stores[index] for index in draw_videos(len(stores), n_train, seed)]
     x = np.concatenate([_read(store, settings) for store in stores])

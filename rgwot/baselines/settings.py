@@ -23,7 +23,7 @@ class Tcc(Softmax):
     lambda_v: NonNegative = Field(1e-3, description="weight of the log variance of tcc; TCC's code")
     distance: Literal["squared", "elementwise"] = Field(
         "squared",
-        description="tcc: squared, or CnC's released code's |u_j|^2 + |v_j|^2 - 2 u_i.v_j, at least 0",
+        description="tcc: squared distance, or |u_j|^2 + |v_j|^2 - 2 u_i.v_j, at least 0 (CnC's released code)",
     )
 
 
@@ -120,10 +120,10 @@ class Subset(Clustering):
     FUNCTION = "rgwot.baselines.subset:decode_subset"
     RESTORE = "rgwot.baselines.subset:restore_subset"
 
-    restarts: Count = Field(4, description="starts, of which the best is kept; original: 50")
+    restarts: Count = Field(4, description="number of starts; the best one is kept; original: 50")
 
     centres: Count | None = Field(
-        None, description="k-means centres of which K are selected; null: K, which is k-means; original: 30"
+        None, description="k-means centres, from which K are selected; null: K, as in k-means; original: 30"
     )
 
 
@@ -149,6 +149,4 @@ class Viterbi(Clustering):
     background: Annotated[float, Field(gt=0, lt=100)] | None = Field(
         None, description="percentile of likelihoods below which a frame is background; YouTube 75; null: none"
     )
-    stride: Count = Field(
-        2, description="with background: of every video, k-means sees each stride-th sample; public code"
-    )
+    stride: Count = Field(2, description="with background: k-means uses every stride-th sample of a video; public code")

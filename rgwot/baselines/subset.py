@@ -49,7 +49,7 @@ def select(similarity: NDArray[np.floating], R: int) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class _SubsetFacts(Facts):
-    """The numbers of centres and of those selected, and the mean distance of samples to the latter."""
+    """The numbers of centres and of representatives, and the mean distance of samples to their representative."""
 
     centres: int
     representatives: int

@@ -116,16 +116,16 @@ class _ViterbiFacts(Facts):
 
 
 def decode_viterbi(frames: Frames, K: int, generator: np.random.Generator, settings: Viterbi) -> Decoded:
-    """Cluster, order the clusters in time, and force every video through them: the decoder ``viterbi``.
+    """Cluster, order the clusters in time, and find the path of every video through them: the decoder ``viterbi``.
 
     k-means clusters the samples; the clusters are numbered by the mean relative time of their samples and become one
     Gaussian each; every video follows its best path (`ordered_path`). So all videos have one order, and no step is left
     out or repeated.
 
     With ``settings.background`` q, k-means and the Gaussians see samples 0, s, 2s... of every video, s =
-    ``settings.stride``. The limit of a cluster is a percentile of the likelihoods of all T samples under it: the one at
-    index floor(q T / 100), from 0, in ascending order. A sample below the limits of all clusters is background, and
-    the path goes through the others.
+    ``settings.stride``. The limit of a cluster is a percentile of the likelihoods of all T samples under it: the
+    likelihood at index floor(q T / 100), from 0, in ascending order. A sample below the limits of all clusters is
+    background, and the path goes through the other samples.
     """
     percentage, stride = settings.background, settings.stride
     chosen = np.ones(len(frames.x), dtype=np.bool_)

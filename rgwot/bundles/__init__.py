@@ -1,1 +1,1 @@
-"""Finished results as single files, which also find the key steps of new videos."""
+"""Finished results as single files, with which the key steps of new videos are found."""

@@ -71,7 +71,7 @@ class ApplyOptions:
 def read_inputs(
     learned: LearnedResult, sources: Sequence[Path], folder: Path, how: ApplyOptions
 ) -> dict[Path, FeatureStore]:
-    """Extract features of videos into a folder that keeps them, or open given features.
+    """Extract features of videos into ``folder``, where they stay, or open given features.
 
     A source is a video, a feature store or, for a bundle of imported features, a file of such features in the same
     form. Returns the feature store of each source.
@@ -398,6 +398,6 @@ def draw_page(path: Path, output: Path) -> None:
     tree = Tree(output / "results", facts.dataset, facts.task)
     study = (
         f"Key steps and procedure are those of {facts.dataset}/{readable(facts.task)} ({path.name}), learned from "
-        f"{len(facts.videos)} videos; counts and times in the procedure are of these."
+        f"{len(facts.videos)} videos; counts and times in the procedure are those of these videos."
     )
     write_page(tree, root, [facts.run], output / "page.html", tree.at(paths.NAMES, facts.run), study=study)

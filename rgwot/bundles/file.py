@@ -36,13 +36,13 @@ FORMAT = 2
 SUFFIX = ".rgwot"
 MANIFEST_FILE = "manifest.json"
 #: Parts of a bundle: the trained encoder, or what another embedding learned; what the decoder learned; labels of known
-#: videos; what these look like (`rgwot.bundles.likeness`).
+#: videos; what known videos look like (`rgwot.bundles.likeness`).
 MODEL, EMBEDDING, DECODER, ANSWERS, LIKENESS = (
     "model.pt", "embedding.npz", "decoder.npz", "answers.npz", "likeness.npz"
 )  # fmt: skip
 #: The procedure of the result, with which new videos are compared.
 PROCEDURE_FILE = name_of(paths.PROCEDURE)
-#: No result has so many clusters, and no part so many arrays.
+#: A result has fewer clusters than this, and a part has fewer arrays.
 _MOST, _MOST_MEMBERS = 10_000, 1_000
 _LARGEST_SEED = 2**63 - 1
 _SEAL = hashlib.sha256().digest_size * 2
@@ -84,7 +84,7 @@ class About(Block):
     K, time, surplus
         Number of key steps, weight of time, and number of clusters beyond K (`rgwot.keysteps.extended`).
     settings
-        The blocks that embedding and decoder read.
+        The blocks of settings that embedding and decoder read.
     features, features_fps
         The kind of features, and their rate per second.
     names
@@ -170,7 +170,7 @@ class Bundle:
 
     @contextmanager
     def fitting(self, what: str) -> Iterator[None]:
-        """Turn Python's errors in this context, which mean that parts do not fit, into one that names the bundle."""
+        """Turn Python's errors in this context, which mean that parts do not fit, into errors about the bundle."""
         try:
             yield
         except RgwotError:

@@ -34,7 +34,7 @@ from rgwot.timing import predicted_labels
 #: Attributes of a feature store that are needed to make such features, besides the attributes that all stores of a task
 #: share.
 HOW = ("seed", "fused", "decoder", "fps_exact", "start_s", "source_key", "source_axes", "source_times", "columns")
-#: Added to the SHA-256 of a video in `LearnedResult.answers`, for what its segments show.
+#: Suffix of the key of a video in `LearnedResult.answers` under which are the key steps that its segments show.
 SHOWS_OF = ".shows"
 #: Settings with which new features are imported as those of the study were; in a bundle, ``source_every`` and so on.
 FORM = ("fps", "every", "window", "keypoints")
@@ -47,7 +47,7 @@ class LearnedResult:
     Attributes
     ----------
     name
-        What to call it in errors, such as the path of a bundle.
+        Name of the result in errors, such as the path of a bundle.
     run, method, rule
         Ids of method and decoder, with the seed; method and decoder with their settings.
     features, features_fps
@@ -59,8 +59,8 @@ class LearnedResult:
     decoder
         What the decoder learned.
     answers
-        Key steps (T,) of the videos that were learned from, by the SHA-256 of their source; with `SHOWS_OF` added, what
-        their segments (S,) show, 0 where one does not count.
+        Key steps (T,) of the videos that were learned from, by the SHA-256 of their source; with `SHOWS_OF` added, the
+        key steps that their segments (S,) show, 0 for a segment that does not count.
     likeness
         What these videos look like (`rgwot.bundles.likeness`).
     """
@@ -81,7 +81,7 @@ class LearnedResult:
     likeness: Mapping[str, NDArray[np.floating]]
 
     def rules(self) -> tuple[EmbedVideo, Predict]:
-        """Return the function that embeds other videos, and the one that labels their samples."""
+        """Return the function that embeds other videos, and the function that labels their samples."""
         if self.model is None:
             embed = self.method.restored(self.embedding)
         else:
@@ -123,22 +123,22 @@ class LearnedResult:
         return None if answer is None or answer.shape != (len(store),) else answer.astype(np.int64)
 
     def as_in_study(self, segments: pd.DataFrame, digest: str) -> pd.DataFrame:
-        """Return the segments of a video that was learned from, with what counts as an occurrence there."""
+        """Return the segments of a video that was learned from, with ``shows`` and ``counts`` as in the study."""
         shows = self.answers.get(f"{digest}{SHOWS_OF}")
         if shows is None or len(shows) != len(segments):
             return segments
         return segments.assign(shows=np.where(shows > 0, shows, segments["key_step"]), counts=shows > 0)
 
     def unusual_length(self, store: FeatureStore) -> str:
-        """Return a line if a video is far longer or shorter than those learned from, otherwise an empty text."""
+        """Return a line if a video is far longer or shorter than the videos learned from, otherwise an empty text."""
         return length_told(self.likeness, store)
 
     def unlike(self, store: FeatureStore) -> str:
-        """Return a line if a video, or a part of it, looks like none that was learned from, otherwise an empty text."""
+        """Return a line if a video, or a part of it, looks like no video learned from, otherwise an empty text."""
         return unlike_told(self.likeness, store)
 
     def check_kind(self, store: FeatureStore) -> None:
-        """Raise RgwotError if features differ in kind from those that were learned from."""
+        """Raise RgwotError if features differ in kind from the features that were learned from."""
         kind = self.features
         # A file that could not be imported has an empty store, whose attributes describe no features.
         if not len(store) and store.imported:
@@ -167,7 +167,7 @@ class LearnedResult:
         if attributes.get("source_window"):
             when |= {"window": attributes["source_window"], "native_fps": attributes["source_native_fps"]}
         elif attributes.get("source_times"):
-            # If no rate is stated (None), the times imply one.
+            # If no rate is stated (None), it follows from the times.
             when |= {"times": attributes["source_times"], "fps": attributes.get("source_fps")}
         else:
             when |= {"start_s": attributes["start_s"], "fps": attributes["source_fps"]}
@@ -258,7 +258,7 @@ def training_labels(embedded: EmbeddedTask, key_steps: KeySteps) -> dict[str, ND
 
 
 def _form(store: FeatureStore) -> dict[str, object]:
-    """Return the attributes needed to make the features of a store again, besides the ones that its task shares."""
+    """Return the attributes needed to make the features of a store again, besides those shared by its task."""
     facts = {key: store.attributes[key] for key in HOW if key in store.attributes}
     if store.imported:
         settings = store.attributes.get("settings", {})

@@ -1,4 +1,4 @@
-"""Whether a video, and each part of it, looks like those that a result was learned from, and is as long as they are.
+"""Whether a video, and each part of it, looks like the videos that a result was learned from, and is about as long.
 
 The features of some samples of each video, averaged over space and standardised by channel, are compared: a video lies
 as far from others as the median of its samples' distances to their nearest samples. Another take of the same task lies
@@ -25,15 +25,15 @@ another task, more than 5 times as far from eight takes of hand washing.
 """
 
 STRANGE, STRANGE_SHARE = 1.5, 1 / 7
-"""A part of a video is reported if it has at least this share of the samples, each this many times as far away as
-95 % of the samples of any video of the study are from the other videos.
+"""A part of a video is reported if it has at least this share of the samples, and each of these lies this many times as
+far away as 95 % of the samples of any video of the study lie from the other videos.
 
 In 267 held-out recordings of eleven tasks, at most 7 % of the samples lie so far away; in takes of hand washing with
 black parts, just these parts do.
 """
 
 SAMPLES, PER_VIDEO = 600, 100
-"""Most samples that are kept, of all videos and of one."""
+"""Largest number of samples that are kept, of all videos together and of one video."""
 
 _LEAST = 0.05
 """Least distance that counts as usual, relative to that of independent samples; videos with the same few values are
@@ -41,11 +41,11 @@ nearly equal."""
 
 
 def likeness(videos: Sequence[VideoFeatures]) -> dict[str, NDArray[np.floating]]:
-    """Return as arrays what `far_from`, `unlike_told` and `length_told` need.
+    """Return the arrays that `far_from`, `unlike_told` and `length_told` need.
 
     ``mean``, ``scale`` (C,) and ``samples`` (n, C) are of the features, ``usual`` () is the largest distance of a video
     from the others, ``nearly_all`` () the largest distance within which 95 % of the samples of a video are, and
-    ``length_s`` () the usual length, if it is known. With fewer than two videos nothing is known.
+    ``length_s`` () the usual length, if it is known. With fewer than two videos, the result is empty.
     """
     if len(videos) < 2:
         return {}
@@ -105,16 +105,16 @@ def unlike_told(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures)
     # Written so that NaN is reported, too.
     if not times <= FAR:
         return (
-            f"looks like none of the videos of the study ({times:.1f} times as far from them as any of them from the "
+            f"looks like none of the videos of the study ({times:.1f} times as far away as any of them from the "
             f"others, expected at most {FAR:g}), so its key steps mean nothing; is it of this task?"
         )
-    # Bundles of earlier revisions lack it.
+    # Bundles of earlier versions lack this array.
     if "nearly_all" not in known:
         return ""
     strange = _from_known(known, video) > STRANGE * float(known["nearly_all"])
     if strange.mean() < STRANGE_SHARE:
         return ""
-    # The share is of the compared samples.
+    # The compared samples are evenly spaced, so the share of strange samples is a share of time.
     first_s, last_s = (video.time_s[_chosen(video, PER_VIDEO)[np.flatnonzero(strange)[at]]] for at in (0, -1))
     return (
         f"looks like none of the videos of the study in {strange.mean():.0%} of its time, between {first_s:.3g} and "

@@ -33,8 +33,9 @@ def export(
 ) -> None:
     """Export a result in the FORMAT of another program into OUTPUT, a new folder or an unchanged export.
 
-    KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0, by default the result that the
-    page of the study shows first, or the annotations of a task with their marks, results/annotations/demo/assembly.csv.
+    KEYSTEPS is a folder such as results/keysteps/rgwot/graphcut/demo/assembly/seed0; by default, the result that the
+    page of the study shows first. It may also be a table of annotations, such as results/annotations/demo/assembly.csv;
+    marks are then exported, too.
     """
     from rgwot.reporting.chosen import result_folder
     from rgwot.reporting.export import export_keysteps
@@ -94,7 +95,7 @@ def suggest(keysteps: Path | None, number: int | None, moments: int | None, outp
 @click.option("--tier", help="Tier of an ELAN file. Default: the tier `key steps`, or the only one.")
 @click.option("--fps", help="Frames per second for formats that count frames, such as 25 or 30000/1001.")
 def compare(both: tuple[Path, ...], names: Path | None, overlap: float, tier: str | None, fps: str | None) -> None:
-    """Compare two results of a task: how far they agree, and which key steps were split or merged.
+    """Compare two results of a task: how much they agree, and which key steps are split or merged.
 
     FIRST and SECOND are folders such as results/keysteps/rgwot/graphcut/demo/assembly/seed0, or annotations of a
     coder in ELAN, BORIS and others: a file, or a folder with a file per video. By default, FIRST is the result that

@@ -148,7 +148,7 @@ def verify(results: Path) -> None:
     from rgwot.study.study import Study
 
     checked, lines = differences(results)
-    # Only in the folder of the study, its sources are known, too.
+    # The sources are known only in the folder of the study.
     config = Path("config.yaml")
     if config.is_file() and results.resolve() == Path(RESULTS).resolve():
         study = Study(load_config(read_files([config]), str(config)))

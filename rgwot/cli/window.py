@@ -17,8 +17,8 @@ import click
 def open_(folder: Path, port: int | None, no_browser: bool, host: str) -> None:
     """Open FOLDER (default: the current folder) in a browser: a study, or a folder of videos.
 
-    For videos, a study is made beside them. Everything that is done in the window is a file that the other commands
-    read and write, too. Only this machine can reach the server.
+    For a folder of videos, a study is made beside the videos. The window stores everything in files that the other
+    commands read and write, too. Only this machine can reach the server.
     """
     from rgwot.window.server import serve
 

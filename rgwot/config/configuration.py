@@ -68,8 +68,7 @@ class DatasetSettings(LayoutOptions):
             )
         if not self.features_alone and self.imported is not None and self.imported.folder is None:
             if self._layout not in LAYOUTS:
-                # It may be a misspelt layout of features without videos, which needs no folder, so the layout is
-                # refused first.
+                # A misspelt layout of features without videos would need no folder, so the layout is refused first.
                 raise ValueError(f"layout {self.layout!r}: not known; {nearest(self.layout, LAYOUTS)}")
             raise ValueError(
                 "imported.folder: Field required, the folder with the features of the videos; for features without "
@@ -108,8 +107,8 @@ class PageSettings(Block):
     )
     datasets: tuple[str, ...] = Field(
         (),
-        description="the target `first` and results/report/index.html make pages of all their tasks; none: all that "
-        "are neither published nor `demo`; if there are none, `demo`",
+        description="datasets with pages, one for each task, made by the target `first` and results/report/index.html; "
+        "none: all that are neither published nor `demo`; if there are none, `demo`",
     )
     names: str = Field("names", description="folder of files with names of key steps: names/{dataset}/{task}.yaml")
 
@@ -141,7 +140,7 @@ class Config(Block):
     def _ids(cls, datasets: dict[str, DatasetSettings]) -> dict[str, DatasetSettings]:
         for name in datasets:
             if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-                raise ValueError(f"dataset id {name!r}; expected a lower-case word like my_videos")
+                raise ValueError(f"dataset id: found {name!r}, expected a lower-case word like my_videos")
         return datasets
 
     @property

@@ -1,8 +1,9 @@
 """Experiment ids: ``base[@key=value[,key=value...]]`` for methods and for decoders, and the models they stand for.
 
-An experiment has one canonical id, so it has one path and is computed once: a key of the model itself has no block,
-symbols replace dotted keys, keys are in alphabetical order, numbers are printed as Python prints them, a key that
-changes nothing on any dataset is dropped, and the settings of a named method have its name.
+An experiment has one canonical id, so it has one path and is computed once. In this id, a key of the model itself has
+no block, symbols replace dotted keys, keys are in alphabetical order, numbers are printed as Python prints them, and
+keys that change nothing on any dataset are left out. Settings that equal those of a named method are written as its
+name.
 """
 
 from __future__ import annotations
@@ -236,7 +237,7 @@ class Experiments:
         return {**defaults(), **self.written(dataset), **family.sets, **_keys(text, family.embedding)}
 
     def written(self, dataset: str) -> dict[str, object]:
-        """Return what the configuration says for a dataset, by dotted key."""
+        """Return the settings that the configuration has for a dataset, by dotted key."""
         return flatten(merged(self.config.blocks, self._change(dataset)))
 
     def _change(self, dataset: str) -> Blocks:
@@ -245,7 +246,7 @@ class Experiments:
 
 
 def _of_decoders(family: Family) -> dict[str, object]:
-    """Return what a family sets for decoders."""
+    """Return the settings of decoders that a family sets."""
     own = flatten(family.embedding.of(nested(family.sets)).by_block())
     return {key: value for key, value in family.sets.items() if key not in own}
 
@@ -256,7 +257,7 @@ def _keys(text: str, kind: type[Model]) -> dict[str, object]:
     for spelling, value in split_id(text)[1].items():
         key = kind.full_key(spelling)
         if key in values:
-            raise RgwotError(f"experiment {text!r}: {spelling!r} and {kind.short_key(key)!r} are the same key")
+            raise RgwotError(f"experiment {text!r}: {spelling!r} and {kind.short_key(key)!r} are one key; give it once")
         values[key if "." in key else f".{key}"] = _parse(value)
     return values
 

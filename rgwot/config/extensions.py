@@ -69,14 +69,14 @@ _FILES: set[Path] = set()
 
 
 def extend(extension: Extension, source: str = "extension") -> None:
-    """Add the models of an extension to the library; a second call replaces those of the same ``source``.
+    """Add the models of an extension to the library; a second call replaces the models of the same ``source``.
 
     Parameters
     ----------
     extension
-        What to add.
+        The models to add.
     source
-        What to call it in errors.
+        Name of the extension in errors.
 
     Raises
     ------

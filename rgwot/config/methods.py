@@ -26,7 +26,7 @@ from rgwot.keysteps.settings import (
 )
 from rgwot.losses.settings import LOSSES
 
-#: Names as they may stand in an experiment id.
+#: The form of a name in an experiment id.
 NAME_PATTERN = re.compile(r"[a-z][a-z0-9_-]*")
 
 
@@ -68,7 +68,7 @@ _OPEL: Mapping[str, object] = {
 _LISTED = (
     Family(
         "rgwot",
-        "the paper but for the table of methods 7: C-IDM as in its code with beta = 1/32, the virtual frame as a cost",
+        "the paper, except as listed in methods 7: C-IDM as in its code with beta = 1/32, the virtual frame as a cost",
     ),
     Family(
         "rgwot-parity",

@@ -1,6 +1,6 @@
 """The blocks of ``config.yaml``: the keys of all settings and models, how they are checked, and how they are merged.
 
-The default of every key is its value in the family ``rgwot``: that of the paper or, where the paper gives none or one
+The default of every key is its value in the family ``rgwot``: the value of the paper or, if the paper gives none or one
 that cannot be intended, our choice (methods 7). The keys of experiment ids and the option tables of the documentation
 follow from the same classes.
 """

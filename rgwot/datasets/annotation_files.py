@@ -53,7 +53,7 @@ class _Reader:
     suffixes: tuple[str, ...]  #: suffixes of the format's files, in lower case
     description: str
     fits: Callable[[str], bool] = _has()  #: whether the beginning of a file with these suffixes is in this format
-    many: tuple[str, ...] = ()  #: texts, one of which is near the beginning of any file that may annotate many videos
+    many: tuple[str, ...] = ()  #: a file that may annotate many videos has one of these near its beginning
     counts: bool = False  #: whether the format counts frames, so that `Options.labels_fps` is needed
 
 
@@ -241,7 +241,7 @@ def read_annotation(path: Path, names: Iterable[str], options: Options, clock: V
 
 
 def _silence(path: Path, rows: Iterable[SegmentRow]) -> str:
-    """Return what time without a segment means in a video, or an empty text if the file does not say it."""
+    """Return how time without a segment is read in a video, or an empty text if the file does not say it."""
     words = {row.silence: row.where for row in rows if row.silence}
     for word, where in words.items():
         if word not in SILENCES:
@@ -339,7 +339,7 @@ def of_no_video(root: Path, entries: Iterable[VideoEntry], options: Options) -> 
         others = [video for video in videos if pairing_key(video) not in keys]
         if others and (len(videos) > 1 or pairing_key(path.stem) not in keys):
             line = f"{len(others)} of the {len(videos)} videos in it are not in this task, such as {others[0]!r}"
-            yield path, f"{line}; their rows are left out; correct their names if they belong to it"
+            yield path, f"{line}; their rows are left out; correct their names if they belong to this task"
 
 
 def _head(path: Path) -> str:

@@ -64,7 +64,7 @@ class Annotation:
     )
     background: tuple[tuple[float, float], ...] = ()  #: start and end of annotated background, in seconds
     marks: int = 0  #: number of marks, also of background
-    silence: str = ""  #: what time without a segment means (`rgwot.timing.SILENCES`), if the file says it
+    silence: str = ""  #: how time without a segment is read (`rgwot.timing.SILENCES`), if the file says it
 
     def span(self, length_s: float, silence: str | None) -> tuple[float, float]:
         """Return the end of the last segment (0 if the video is labelled only in part) and ``length_s``."""
@@ -79,14 +79,14 @@ class Annotation:
 
     @property
     def telling(self) -> pd.DataFrame:
-        """The rows that label something: marks, and segments that do not have length 0."""
+        """The rows that label something: marks, and segments longer than 0."""
         lasts = self.segments["end_s"] > self.segments["start_s"]
         return self.segments[lasts | (self.marks > 0)]
 
     def unscored(self, silence: str | None) -> str:
         """Return why the video cannot be scored, or an empty text if it can.
 
-        ``silence`` is what time without a segment means in the dataset, unless the annotation itself says so.
+        ``silence`` says how time without a segment is read in the dataset, unless the annotation itself says so.
         """
         if self.empty:
             return NO_ROWS
@@ -164,8 +164,8 @@ def build_annotation(
 ) -> Annotation:
     """Check segments in file order by the rules for all layouts, and build the table.
 
-    Checks that need a clock are left out without one. In releases with intended overlaps, these are counted without a
-    warning. Segments without an id and with one of `BACKGROUND_NAMES` are background.
+    Without a clock, the checks that need it are left out. In releases with intended overlaps, these are counted without
+    a warning. Segments without an id and with one of `BACKGROUND_NAMES` are background.
 
     Raises DataFault if a segment ends before it starts, starts after the video or ends more than a second after it.
     """

@@ -163,7 +163,7 @@ def open_array(path: Path, key: str | None, times: str | None = None) -> Iterato
 
 
 def _whole_numbers(source: ArraySource) -> str:
-    """Return what to do with an array of whole numbers: frames if they are bytes with three or more axes, or counts."""
+    """Return advice on an array of whole numbers: bytes with three or more axes are frames, others may be counts."""
     if source.dtype == "uint8" and len(source.shape) > 2:
         return "frames are not features: make them the dataset's videos"
     return "if these are counts of a sensor, convert them: array.astype('float32')"
@@ -338,7 +338,7 @@ def _csv(path: Path, key: str | None, times: str | None, _stack: ExitStack) -> A
     separator = next((sign for sign in ";\t," if sign in first), r"\s+")
     cells = first.split() if separator == r"\s+" else next(csv.reader([first], delimiter=separator), [])
     names = [cell.strip() for cell in cells]
-    # pandas writes the numbers 0, 1, ... as the names of columns that have none.
+    # pandas writes the numbers 0, 1, ... as the names of columns without names.
     counted = len(names) > 1 and names == [str(number) for number in range(len(names))]
     signs = names if separator == "," else [name.replace(",", ".") for name in names]
     named = counted or any(not _is_number(name) for name in signs)
@@ -462,7 +462,7 @@ def _mat_errors(path: Path) -> Iterator[None]:
 
 
 def column_names(names: Iterable[Any]) -> str:
-    """Return the names of columns, one per line, or an empty text for 0, 1, 2, ..., which shows no order."""
+    """Return the names of columns, one per line, or an empty text for 0, 1, 2, ..., which say nothing about order."""
     listed = [str(name).strip() for name in names]
     return "" if listed == [str(number) for number in range(len(listed))] else "\n".join(listed)
 
@@ -484,7 +484,7 @@ def check_columns(path: Path, columns: str, first: Path, expected: str) -> None:
 
 
 def other_columns(columns: str, expected: str, first: str) -> str:
-    """Return how columns (`column_names`) differ from the expected ones, those of ``first``, or an empty text.
+    """Return how columns (`column_names`) differ from the expected columns, those of ``first``, or an empty text.
 
     If no name is the same, names are compared without their common beginning, such as the name of a person; if they
     still differ, the order cannot be compared, and the text is empty.
@@ -562,7 +562,7 @@ OPENERS: dict[str, Callable[[Path, str | None, str | None, ExitStack], ArraySour
 
 
 def _chosen(path: Path, key: str | None, times: str | None, names: Collection[str]) -> str:
-    """Return the name of the array; without a key, there must be only one besides the times."""
+    """Return the name of the array; without a key, the file must have a single array besides the times."""
     if times is not None and times not in names:
         raise RgwotError(
             f"{path}: no array {times!r} for the times; {nearest(times, names) if names else 'the file has no arrays'}"

@@ -79,7 +79,7 @@ def read_project(path: Path, options: Options) -> Iterator[SegmentRow]:
         events = []
         for time, subject, code, modifiers, *_ in observation["events"]:
             if time == "NA":
-                raise DataFault("media", path, where, "is of pictures, which have no times; expected one of a video")
+                raise DataFault("media", path, where, "codes pictures, which have no times; expected a video")
             event = _StateEvent(f"{where} at {time} s", float(time), subject, text_of(code), modifiers)
             if not event.code.startswith(DEVIATION):
                 events += _ends(event) if code in points else [event]
@@ -126,7 +126,7 @@ def _paired(path: Path, video: str, events: Iterable[_StateEvent]) -> Iterator[S
         start: _StateEvent | None = None
         while waiting:
             expected = "START" if start is None else "STOP"
-            # Of several events at the same time, the first is the one that continues the alternation of START and STOP.
+            # Among events at the same time, an event that continues the alternation of START and STOP comes first.
             now = [at for at, event in enumerate(waiting) if event.time_s == waiting[0].time_s]
             event = waiting.pop(next((at for at in now if waiting[at].kind in ("", expected)), 0))
             if event.kind not in ("", expected):
@@ -181,7 +181,7 @@ def _observed_twice(path: Path, where: str, video: str, other: str) -> DataFault
 def _media(row: dict[str, str]) -> str:
     """Return the stem of the media file of a row, empty if BORIS had none or did not find it."""
     media = row.get("Media file name") or row.get("Media file path") or row.get("Media file") or "NA"
-    # One file in several players is listed once for each.
+    # A file in several players is listed once per player.
     stems = {media_stem(part) for part in media.split(";")}
     return "" if media.lower() in ("na", "not found") else stems.pop() if len(stems) == 1 else media_stem(media)
 

@@ -96,8 +96,8 @@ def _elan_document(path: Path) -> Any:
 def _elan_spans(document: Any, tier: str) -> list[tuple[float | None, float | None, str]]:
     """Return start, end (None if unknown) and value of the annotations of a tier.
 
-    As ELAN shows them: parts of an annotation without times of their own are equally long, and other children have the
-    times of their parents.
+    Times are as ELAN shows them: parts of an annotation without times of their own are equally long, and other children
+    have the times of their parents.
     """
 
     def depth(name: str) -> int:

@@ -228,7 +228,7 @@ class FileFacts:
         Time of the first feature, if there are no times.
     footage
         Facts that stand in for those of a video if there is none. The length is the end of the features; with
-        ``window``, the length in the table of rates or, without a table, the greatest that adds no further window.
+        ``window``, the length in the table of rates or, without a table, the greatest length without a further window.
     columns
         Names of the channels of a table, one per line. With the axes CT, the columns are points in time instead.
     """

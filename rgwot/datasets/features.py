@@ -20,7 +20,7 @@ OPTIONS = frozenset({"strict", "subset", "tier", "silence", "labels_fps"})
 EXPECTED = f"a folder of feature files per task: <task>/*.npy (or {', '.join(list(OPENERS)[1:])})"
 
 LOOKED_AT = frozenset({*OPENERS, *VIDEO_SUFFIXES})
-"""Suffixes of files with features, and of those that decide whether a table beside them is an annotation."""
+"""Suffixes of files with features, and of files beside which a table is an annotation."""
 
 _ANNOTATIONS = "annotations"
 

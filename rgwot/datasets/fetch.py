@@ -88,9 +88,9 @@ def sources(name: str | None = None) -> list[DownloadFile]:
 def fetch(rows: list[DownloadFile], data: Path, mirror: str = "") -> list[Path]:
     """Download the files of ``rows`` below ``data`` and return them.
 
-    Zip files are unpacked in place, including those that a browser put there. With a ``mirror``, the address of folders
-    named like those below ``data``, nothing is downloaded from elsewhere. The whole folder of a ``file://`` mirror is
-    copied, with files that were added by hand.
+    Zip files are unpacked in place, including those that a browser put there. ``mirror`` is the address of folders with
+    the same names as below ``data``; everything is then downloaded from there. The whole folder of a ``file://`` mirror
+    is copied, with files that were added by hand.
 
     Raises
     ------

@@ -17,12 +17,12 @@ from rgwot.runtime.errors import RgwotError, nearest
 
 _FEATURES = frozenset(OPENERS) - {".csv"}
 _SHOWN = 3
-#: For each layout of published videos, published features that need no videos: their name, and that of their table.
+#: For each layout of published videos: published features that need no videos, and also the name of their table.
 _WITHOUT_VIDEOS = {"egoprocel": "egoprocel_fact", "crosstask": "crosstask_features"}
 
 
 def layout_module(layout: str) -> Layout:
-    """Return the module of a layout, matched without case and punctuation; raise RgwotError for an unknown one."""
+    """Return the module of a layout, matched without case and punctuation; raise RgwotError for an unknown name."""
     name = match_name(layout, LAYOUTS, "layout")
     return cast(Layout, importlib.import_module(f"rgwot.datasets.{name}"))
 

@@ -74,7 +74,7 @@ def find(root: Path, dataset: str, options: Options) -> DatasetFiles:
 def read_annotation(
     root: Path, entry: VideoEntry, facts: TaskFacts | None, clock: VideoInfo | None, options: Options
 ) -> Annotation:
-    """Read the labels of a video; a run of equal names is a segment, unless they mean background.
+    """Read the labels of a video; a run of equal names is a segment, unless the name means background.
 
     Lines after the last feature are left out; if the lines end first, ``labelled_s`` is their end.
     """

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-#: Columns of the table of frames: the list of language annotations, equal for all frames of an episode, and before
-#: LeRobot 0.6 the row number in ``meta/subtasks.parquet``.
+#: Columns of the table of frames: the list of language annotations (equal for all frames of an episode) and, before
+#: LeRobot 0.6, the row number in ``meta/subtasks.parquet``.
 PERSISTENT, SUBTASK_INDEX = "language_persistent", "subtask_index"
 AGAIN = "correct the dataset, or download it again"
 INFO, SUBTASKS, EPISODES = "meta/info.json", "meta/subtasks.parquet", "meta/episodes.jsonl"
@@ -129,7 +129,7 @@ class LeRobotDataset:
         matches = [path for path in self._files if path.parts[-len(parts) :] == parts]
         if len(matches) != 1:
             more = f", and {len(matches)} files {'/'.join(parts)}" if matches else ""
-            raise MissingFile(f"{self.root / name}: no such file{more}; expected that of episode {number}; download it")
+            raise MissingFile(f"{self.root / name}: no such file{more}; expected episode {number}; download the file")
         return matches[0]
 
 
@@ -211,7 +211,7 @@ def read_episode_lines(root: Path) -> list[dict[str, Any]]:
 
 
 def check_ranges(dataset: LeRobotDataset, camera: str) -> None:
-    """Raise RgwotError unless the episodes of each video fill it from its first frame to its last without gaps."""
+    """Raise RgwotError unless every video consists of its episodes, from the first frame to the last without gaps."""
     key, fps = f"videos/{camera}", dataset.fps
     place = [f"{key}/chunk_index", f"{key}/file_index"]
     if lacking := [name for name in (*place, f"{key}/from_timestamp") if name not in dataset.episodes]:

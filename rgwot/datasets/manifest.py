@@ -47,8 +47,8 @@ def write_manifest(
 ) -> None:
     """Probe the videos of a task, read their annotations, and write both tables.
 
-    Root, layout and options come from the dataset's entry in the configuration. So does ``imported``, for features
-    without videos: their files take the place of the videos, with width and height 0. The manifest has the columns
+    Root, layout and options come from the dataset's entry in the configuration. For features without videos, so does
+    ``imported``; their files take the place of the videos, with width and height 0. The manifest has the columns
     `MANIFEST_COLUMNS`: paths are relative to the root, ``fps`` is an exact fraction like ``30000/1001``, and ``status``
     is ``ok``, ``unscored`` (no annotation, an empty one, or labels in part, such as marks) or ``skipped`` (unusable,
     with the reason, if ``on_bad_video`` is ``skip``). Scores use a video only up to the end of its labels.
@@ -190,7 +190,7 @@ def leftovers(files: TaskFiles, published: bool) -> Iterator[tuple[Severity, str
     A published dataset should be annotated throughout; in a user's own, a few annotated videos can teach the others.
     """
     if files.left_out:
-        kinds = "labelled videos, and tables beside a filtered one or beside a .csv"
+        kinds = "labelled videos, and tables beside a filtered table or beside a .csv"
         line = f"{len(files.left_out)} files of DeepLabCut are left out ({kinds}), such as {files.left_out[0]}"
         yield "note", "name", line
     if files.not_read:
@@ -218,8 +218,8 @@ def segment_table(annotations: Mapping[str, Annotation]) -> pd.DataFrame:
     It is sorted by video, and in file order within a video. Ids of a release can have gaps, and some steps never occur,
     so the ids that occur are renumbered in ascending order: key steps 1 to K'. Steps without ids follow, in the order
     in which they first occur. If a step has several spellings, the most common one is used or, on a tie, the first.
-    Annotated background comes before the segments of its video, with key step 0. If any annotation says what time
-    without a segment means, there is a column ``silence``.
+    Annotated background comes before the segments of its video, with key step 0. If any annotation says how time
+    without a segment is read, there is a column ``silence``.
     """
     columns = list(ANNOTATION_COLUMNS)
     if not annotations:

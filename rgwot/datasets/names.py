@@ -25,7 +25,7 @@ VIDEO_TABLE = "videos.csv"
 SUBJECT = "subject"
 """The column of `VIDEO_TABLE` with the person in a video."""
 GROUP = "group"
-"""The default column of groups in that table."""
+"""The default column of groups in `VIDEO_TABLE`."""
 
 VIDEO_SUFFIXES = frozenset({
     ".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v", ".mts", ".m2ts", ".ts", ".mpg", ".mpeg", ".wmv", ".flv", ".3gp"
@@ -108,7 +108,7 @@ def points_chosen(paths: Iterable[str]) -> tuple[list[str], list[str]]:
     """Split files into usable ones and DeepLabCut files without points or with a better alternative.
 
     For a video and network the filtered table is used. If two tables differ only in their suffix, the ``.csv`` is used,
-    in which points have names.
+    because its points have names.
     """
     best: dict[tuple[str, ...], str] = {}
     listed = list(paths)

@@ -171,9 +171,9 @@ def own_tasks(
     options: Options,
     ignored: Collection[str],
 ) -> tuple[dict[str, TaskFiles], tuple[str, ...], tuple[str, ...]]:
-    """Return a user's tasks by id (`video_id` of the first folder of its files), and the videos outside any folder.
+    """Return a user's tasks by id (`video_id` of the first folder of its files), and the files outside any folder.
 
-    Other files outside any task come last, without files with one of the suffixes ``ignored``.
+    These are first the videos, then other files, without those that have one of the suffixes ``ignored``.
 
     ``sorted_out`` splits the files of a task into videos and annotations. Videos without annotation are kept. An
     annotation without a video of its name is opened, because it may be of many videos. `points_chosen` selects the

@@ -65,8 +65,8 @@ def datasets(layout: str | None = None) -> tuple[str, ...]:
 def match_name(word: str, choices: Iterable[str], what: str) -> str:
     """Return the choice that equals ``word`` without case and punctuation.
 
-    Raises RgwotError if not exactly one matches; the message starts with ``what``, the kind of thing that the
-    word names, suggests the nearest choice and lists all.
+    Raises RgwotError unless exactly one choice matches. The message begins with ``what``, the kind of thing that the
+    word names, suggests the nearest choice, and lists all choices.
     """
     names = list(choices)
     if word in names:

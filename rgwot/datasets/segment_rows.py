@@ -23,7 +23,7 @@ class SegmentRow(NamedTuple):
     end_s: float
     label: str
     where: str
-    silence: str = ""  #: what time without a segment means in this video, if the file says it
+    silence: str = ""  #: how time without a segment is read in this video, if the file says it
     length_s: float = math.nan  #: the length that the file states beside start and end
 
 

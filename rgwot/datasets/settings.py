@@ -48,8 +48,8 @@ class LayoutOptions(Block):
     drop_rows: tuple[str, ...] = Field((), description="ProceL: names whose rows of readme.txt are deleted first")
     frames_fps: Rate | Literal["file"] | None = Field(
         None,
-        description="the videos are frames stored in .h5 files (dataset images, uint8, blue first): their rate, like "
-        "30000/1001, or file: each has it as attribute fps",
+        description="for videos that are frames stored in .h5 files (dataset images, uint8, blue first): their rate, "
+        "like 30000/1001, or file if each file has the rate as attribute fps",
     )
     pattern: str | None = Field(
         None,
@@ -60,20 +60,20 @@ class LayoutOptions(Block):
     mapping: str = Field("mapping.txt", description="layout frame_labels: file with number and name of every step")
     split: str | None = Field(
         None,
-        description="only these videos; layout packed: those of this official_split, train or test; layout "
-        "frame_labels: those that a list names, such as splits/test.split1.bundle",
+        description="only these videos; layout packed: those of the official_split train or test; layout "
+        "frame_labels: those in a list, such as splits/test.split1.bundle",
     )
     tier: str | None = Field(None, description="ELAN: the tier with the steps, if there are several")
     silence: Literal["throughout", "until", "only"] | None = Field(
         None,
-        description="what time without a segment is, where annotated videos teach others: background (throughout); "
-        "background until the last segment, then unknown (until); anything but the annotated steps (only); without it, "
-        "background between the first and the last segment, otherwise unknown",
+        description="how time without a segment is read where annotated videos teach others: as background "
+        "(throughout); as background until the last segment, then unknown (until); as anything but the annotated "
+        "steps (only); without it, background between the first and the last segment, otherwise unknown",
     )
     labels_fps: Rate | None = Field(
         None,
-        description="annotations that count frames, those of MS-TCN: frames per second; without it, .txt files are "
-        "no annotations",
+        description="frames per second of annotations that count frames (MS-TCN); without it, .txt files are not "
+        "annotations",
     )
 
     @field_validator("view", mode="before")
@@ -132,20 +132,20 @@ class ImportSettings(Block):
     every: int = Field(1, ge=1, description="use only every n-th feature, of `fps` per second in the file")
     window: Annotated[int, Field(ge=1)] | None = Field(
         None,
-        description="instead of fps or times: native frames that one feature stands for, at the time of the middle "
-        "one; their rate is native_fps, or in `rates`",
+        description="instead of fps or times: number of native frames per feature, whose time is that of the middle "
+        "frame; the frame rate is native_fps, or in `rates`",
     )
     rates: str | None = Field(
         None,
         min_length=1,
         description="CSV with the columns video and fps, such as a manifest, if files have rates of their own: every "
-        "n-th feature is taken, so that `fps` are left; beside window the frame rates of the videos, with frames (or "
-        "duration_s)",
+        "n-th feature is used, so that `fps` per second are left; with window, fps is the frame rate of a video, and "
+        "there is a column frames (or duration_s)",
     )
     start_s: float = Field(0.0, ge=0, description="time of the first feature, seconds; not together with `times`")
     native_fps: Rate | None = Field(
         None,
-        description="frame rate of the videos, whose frames are scored, for features without videos, and for `window` "
+        description="frame rate of the videos, whose frames are scored: for features without videos, and for `window` "
         "without `rates`; null: same as fps",
     )
     on_mismatch: Literal["error", "trim"] = Field(

@@ -1,8 +1,8 @@
 """Held-out videos of a task, which training and clustering do not use, so that scores measure generalisation.
 
 With ``data.split = all``, as in prior work, every video is used for training and scoring. ``holdout`` draws videos that
-are only scored. The draw has a separate seed, so that all training seeds and methods are scored on the same videos, and
-the spread over training seeds reflects training alone.
+are only scored. The draw has a separate seed. All training seeds and methods are therefore scored on the same videos,
+and the spread over training seeds reflects training alone.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def subjects_of(videos: Iterable[str], pattern: str | None = None) -> dict[str, 
 def split_videos(subjects: Mapping[str, str], fraction: float, seed: int) -> tuple[str, ...]:
     """Return the sorted ids of the videos to hold out; all videos of a subject are held out, or none.
 
-    Subjects are ranked by a hash of seed and name, and the first of them are held out, so that the number of held-out
-    videos is nearest to ``fraction`` of all (in a tie the smaller number). The order of the videos does not matter, a
-    larger fraction holds out the same videos and more, and adding a video to a task moves few of the others.
+    Subjects are ranked by a hash of seed and name. The first of them are held out, as many as bring the number of
+    held-out videos nearest to ``fraction`` of all (in a tie, to the smaller number). The order of the videos does not
+    matter, a larger fraction holds out the same videos and more, and adding a video to a task moves few of the others.
 
     ``subjects`` maps each video id to its subject (or to itself, to split by video); ``fraction`` is the share of
     videos to hold out, in (0, 1); ``seed``, at least 0, is independent of the training seed.

@@ -166,7 +166,7 @@ def read_bytes(path: Path) -> bytes:
 def encoding_of(path: Path, data: bytes) -> str:
     """Return Python's name for the encoding of a text: by its byte order mark, UTF-8, or otherwise Windows-1252.
 
-    In Windows-1252 each byte is one character, so that different words stay different; this gives a warning.
+    In Windows-1252 each byte is one character, so different words stay different; a warning is given.
 
     Raises DataFault if the bytes fit none of these.
     """

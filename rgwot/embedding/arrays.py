@@ -22,17 +22,18 @@ STEP_S, SPAN_S = 10.0, 86400.0
 """Longest time between two features, and longest recording: larger times are probably not in seconds."""
 
 MOST_UNEVEN, MANY_SLOW, MANY_COUNTED = 1.5, 1000, 10_000
-"""Two more kinds of times are probably not in seconds: `MANY_SLOW` or more features at less than one per second; and
-whole numbers, the longest step at most `MOST_UNEVEN` times the shortest, at less than one feature per second, or, for
-`MANY_COUNTED` or more features, at one per second."""
+"""Times are also doubted if `MANY_SLOW` or more features have less than one per second, or if they are whole numbers in
+nearly equal steps (the longest at most `MOST_UNEVEN` times the shortest) with less than one feature per second, or with
+one per second for `MANY_COUNTED` or more features."""
 
 SCALES = 1000.0
 """A warning is given if the ratio of the largest to the smallest scale is at least this."""
 
 TYPE_ROUNDING: Mapping[str, float] = {"float16": 2.0**-11, "float32": 2.0**-20}
-"""A channel that varies by less, relative to its size, counts as constant; by the type in which features are stored.
+"""By the type in which features are stored: a channel that varies by less, relative to its size, is constant.
 
-For float16 it is the rounding error, for float32 16 times that: the variation of a constant after a few operations.
+For float16, this is the rounding error; for float32, it is 16 times the rounding error, by which a constant varies
+after a few operations.
 """
 
 LARGEST_VALUE: Mapping[str, float] = {"float16": float(np.finfo(np.float16).max), "float32": 1e15}
@@ -93,7 +94,7 @@ def scales_differ(ratio: float) -> str:
 
 
 def checked_as(where: object, part: NDArray[np.floating], dtype: str, start: int = 0) -> NDArray[np.floating[Any]]:
-    """Convert maps (n, C, h, w), of which the first is sample ``start``; raise RgwotError for unsuitable values."""
+    """Convert maps (n, C, h, w), whose first is sample ``start``; raise RgwotError for unsuitable values."""
     with np.errstate(over="ignore"):
         maps = part.astype(dtype)
     # The comparison is written so that NaN fails, too.

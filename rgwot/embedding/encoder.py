@@ -132,8 +132,8 @@ class Encoder(nn.Module):
     dropout
         Share of units dropped before each hidden layer in training, in [0, 1); the masks are given to `forward`.
     batch_norm
-        ``joint``: statistics over the two videos of a pair. ``per_video``: statistics of each video, of which only
-        those of the first in a pair update the running averages, as with data parallelism over two devices
+        ``joint``: statistics over the two videos of a pair. ``per_video``: every video has its own statistics, and only
+        those of the first video of a pair update the running averages, as with data parallelism over two devices
         (methods 3.1).
     input_norm
         Whether features are first standardised per channel, with the buffers ``input_mean`` and ``input_std``.
@@ -244,7 +244,7 @@ class Encoder(nn.Module):
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Seed PyTorch, so that the initial weights of networks made meanwhile depend only on ``seed``.
+    """Seed PyTorch in this context, so that the initial weights of networks made there depend only on ``seed``.
 
     The global random state does not change.
     """
@@ -259,7 +259,7 @@ FRAMES_PER_BATCH = 64
 def encoder_of(model: Mapping[str, Any]) -> Encoder:
     """Return the encoder of a loaded model, in eval mode.
 
-    Raises ValueError if its architecture does not fit its weights, before it takes memory.
+    Raises ValueError, before any memory is allocated, if its architecture does not fit its weights.
     """
     if not model["architecture"]["c"] <= MOST_CONTEXT:
         raise ValueError(f"a context of {model['architecture']['c']} frames; expected at most {MOST_CONTEXT}")
@@ -312,7 +312,7 @@ def embed_video(
     with torch.inference_mode():
         for start in range(0, len(store), FRAMES_PER_BATCH):
             stacks = with_context(np.arange(start, min(start + FRAMES_PER_BATCH, len(store))), offsets, len(store))
-            # Context frames are mostly sampled frames of the same block: every frame is read once.
+            # Context frames are mostly sampled frames of the same block, so every frame is read only once.
             needed, rows = np.unique(stacks, return_inverse=True)
             maps = torch.from_numpy(store.frames(needed)).to(device)
             parts.append(encoder(maps[torch.from_numpy(rows.reshape(stacks.shape)).to(device)]).cpu().numpy())

@@ -1,8 +1,8 @@
 """The interface of embeddings without an encoder, and features averaged over space.
 
 An embedding is a model (`rgwot.embedding.settings.Embedding`) that names a function of videos, a seed (the source of
-all randomness) and the model. If it also names a function for other videos (``RESTORE``) and the first returns what it
-learned (`Fitted`), other videos can be embedded later from a bundle (`rgwot.bundles`).
+all randomness) and the model. If it also names a function for other videos (``RESTORE``), and the first function
+returns what it learned (`Fitted`), other videos can be embedded later from a bundle (`rgwot.bundles`).
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ USUAL = "usual_samples"
 
 
 def usual_in(learned: Learned) -> float:
-    """Return the usual number of samples; NaN, which makes no recording far longer, if it was not learned."""
+    """Return the usual number of samples; NaN if it was not learned, so that no recording counts as far longer."""
     return float(learned[USUAL]) if USUAL in learned else float("nan")
 
 
@@ -145,10 +145,10 @@ Fit = Callable[[Sequence[VideoFeatures], int], EmbedVideo]
 
 @dataclass(frozen=True)
 class EmbeddedVideo:
-    """Embeddings (T, D) of one video, sample times (T,) and its length in seconds, native frames per second.
+    """Embeddings (T, D) of one video, the times (T,) of its samples, its length in seconds, and its native frame rate.
 
     ``background`` (T,) marks samples that are not clustered, if the method detects background. ``given`` (T,) are the
-    labels of an annotated video, and ``marked`` (T,) those of them that are marks (`rgwot.keysteps.interface.Frames`).
+    labels of an annotated video, and ``marked`` (T,) says which labels are marks (`rgwot.keysteps.interface.Frames`).
     """
 
     embedding: NDArray[Any]
@@ -164,9 +164,9 @@ class EmbeddedVideo:
 class EmbeddedTask:
     """The videos of a task in the order of their ids; those without a frame are listed in ``empty``.
 
-    ``held_out`` names the videos the clustering must not see, also those without a frame; ``notes`` are sentences about
-    the training of the embedding. ``scales`` says how far the scales of the features' channels differ, if the
-    embedding depends on them.
+    ``held_out`` names the videos that the clustering must not see, including videos without a frame; ``notes`` are
+    sentences about the training of the embedding. ``scales`` says how far the scales of the features' channels differ,
+    if the embedding depends on them.
     """
 
     videos: Mapping[str, EmbeddedVideo]

@@ -141,8 +141,8 @@ class Trainer:
     def steps(self) -> Iterator[list[Record]]:
         """Train until the last iteration; yield the records of the iterations of every optimiser step after it.
 
-        Iterating anew goes on with the next step. The last step averages over fewer pairs when ``accumulation``
-        does not divide the iterations; its gradient is still divided by ``accumulation``.
+        A new iteration over the steps continues with the next one. The last step averages over fewer pairs when
+        ``accumulation`` does not divide the iterations; its gradient is still divided by ``accumulation``.
 
         Raises
         ------
@@ -175,7 +175,7 @@ class Trainer:
             yield records
 
     def check_weights(self) -> None:
-        """Raise RgwotError if a weight is not finite, which after the last step no loss would show."""
+        """Raise RgwotError if a weight is not finite; after the last step, no loss would show this."""
         if not all(bool(value.isfinite().all()) for value in self.parameters):
             raise _not_finite(self.step, "a weight is not finite")
 

@@ -1,10 +1,10 @@
-"""Recordings far longer than the others of their task, of which only some samples are seen (methods 4.11).
+"""Recordings far longer than the others of their task: only some of their samples are used (methods 4.11).
 
 Windows, contexts and relative time are shares of a recording's length, and a recording has the mean and deviation of
-all its samples. A recording that was left running, or of slow work, would therefore be seen with windows, times and
-scales unlike those of the others, and would count several times. Instead, as many of its samples are used as the others
-have: those where it changes, or evenly spaced ones if it changes evenly. Every other sample is treated like the nearest
-of these.
+all its samples. If a recording was left running, or the work was slow, its windows, times and scales would therefore be
+unlike those of other recordings, and it would count several times. Instead, only as many of its samples are used as
+other recordings have: samples where it changes or, if it changes evenly, evenly spaced samples. Every unused sample is
+treated like the nearest used sample.
 """
 
 from __future__ import annotations
@@ -75,13 +75,12 @@ def at_usual_pace(x: NDArray[Any], usual: float) -> NDArray[np.int64] | None:
 
 
 def _change(x: NDArray[Any], usual: float) -> NDArray[np.float64]:
-    """Return how far apart, on average, the samples before and after each of the samples (T, D) are, (T,) (`NEAR`)."""
+    """Return, for each of the samples (T, D), the distance between the means before and after it, (T,) (`NEAR`)."""
     half, at = max(1, round(NEAR * usual / 2)), np.arange(len(x))
     means = uniform_filter1d(np.asarray(x, dtype=np.float64), 2 * half + 1, axis=0, mode="nearest")
     apart = means[np.minimum(at + half + 1, len(x) - 1)] - means[np.maximum(at - half - 1, 0)]
     change = uniform_filter1d(np.linalg.norm(apart, axis=1), 2 * half + 1, mode="nearest")
-    # The running mean may leave slightly negative values; if everything else stands still, a small positive value is
-    # kept.
+    # The running mean may leave slightly negative values, so changes have a small positive minimum.
     return np.asarray(np.maximum(change, 1e-4 * change.max(initial=0)))
 
 

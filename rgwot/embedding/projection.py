@@ -30,7 +30,7 @@ CONSTANT = 1e-4
 class Projection:
     """Whitening of each position of maps, standardised per video and channel, or of vectors, which are also smoothed.
 
-    ``mean`` (C,) and ``basis`` (C, D) are as in `Whitening`, for the standardised channels, or these and their speeds.
+    ``mean`` (C,) and ``basis`` (C, D) are as in `Whitening`, for the standardised channels and, if used, their speeds.
     """
 
     mean: NDArray[np.float32]

@@ -69,7 +69,7 @@ def draw_videos(available: int, n_train: int, seed: int) -> NDArray[np.int64]:
 
 
 def context_offsets(c: int, context_s: float, fps: float, side: ContextSide) -> NDArray[np.int64]:
-    """Return the offsets, in frames and in order of time, of a stack of ``c`` frames, the sampled one included.
+    """Return the offsets, in frames and in order of time, of a stack of ``c`` frames, including the sampled frame.
 
     Neighbours are ``context_s`` seconds apart: the k-th context frame is round(k context_s fps) frames of the features
     away, and at least k, so that context frames differ. ``after``: the sampled frame is the first; ``before``: the

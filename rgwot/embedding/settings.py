@@ -1,4 +1,4 @@
-"""Embeddings: the trained encoder with its training and the videos that it learns from, and those without one."""
+"""Settings of embeddings: the encoder, its training and training videos, and embeddings without an encoder."""
 
 from __future__ import annotations
 
@@ -38,14 +38,15 @@ class EncoderSettings(Block):
     )
     input_norm: Literal["auto", "channel", "whitened", "none"] = Field(
         "auto",
-        description="standardise features per channel; whitened: per video, then projected onto whitened ones, at most "
-        "64 of maps and 32 of vectors; auto: whitened for vectors, channel for maps of random weights, else none",
+        description="channel: standardise features per channel; whitened: standardise them per video and project them "
+        "onto at most 64 whitened channels (32 of vectors); auto: whitened for vectors, channel for maps of random "
+        "weights, else none",
     )
     speed: bool = Field(False, description="every whitened feature is accompanied by its speed")
     unit_norm: bool = Field(True, description="embeddings of length 1 (false for TCC, CnC, VAVA and OPEL)")
     beside: Annotated[float, Field(ge=0, lt=1)] = Field(
         0.0,
-        description="share of whitened features in the squared length of an embedding; 0: the learned one alone",
+        description="share of whitened features in the squared length of an embedding; 0: the learned embedding alone",
     )
 
 
@@ -66,7 +67,7 @@ class TrainSettings(Block):
     )
     threads: Count = Field(4, description="CPU threads of one training; fixed, because they change rounding")
     memory_gb: Positive = Field(
-        8.0, description="features held in memory when they fit, else read per step; whitened maps always are"
+        8.0, description="memory for features; if it is too small, they are read at every step (except whitened maps)"
     )
     save_every_s: NonNegative = Field(60.0, description="seconds between checkpoints of an unfinished training")
 
@@ -85,7 +86,7 @@ class SplitSettings(Block):
         0.35, description="share of videos held out under `split: holdout`; GTCC trains on 65 %"
     )
     split_by: Literal["subject", "video"] = Field(
-        "subject", description="a subject's videos stay on one side; a video whose name has no subject is its own"
+        "subject", description="a subject's videos stay on one side; a video whose name has no subject counts as one"
     )
     split_seed: Annotated[int, Field(ge=0)] = Field(
         0, description="seed of the split; all `seeds` are scored on the same videos"
@@ -93,7 +94,7 @@ class SplitSettings(Block):
 
 
 class DrawnVideosSettings(SplitSettings):
-    """The same, and how many videos are learned from."""
+    """Which videos are scored (`SplitSettings`), and how many videos are learned from."""
 
     n_train: Annotated[int, Field(ge=2)] | None = Field(
         None, description="train on n videos drawn from the seed, of the training part under `split: holdout`"
@@ -133,7 +134,7 @@ def loss_of(blocks: Blocks) -> type[Loss]:
     """Return the alignment loss that ``loss.alignment`` names; raise RgwotError if there is no such loss."""
     name = blocks.get("loss", {}).get("alignment", GromovWasserstein.NAME)
     if not isinstance(name, str) or name not in LOSSES:
-        raise RgwotError(f"loss.alignment: not known; {moved(str(name)) or nearest(str(name), LOSSES)}, found {name!r}")
+        raise RgwotError(f"loss.alignment: found {name!r}; {moved(str(name)) or nearest(str(name), LOSSES)}")
     return LOSSES[name]
 
 

@@ -32,9 +32,9 @@ WRAPS = 0.05
 """A clock that starts again, as after a minute, does so in at most this share of its steps."""
 
 STILL_SHARE, STILL_FACTOR, STILL = 0.1, 5.0, 1e-4
-"""A stretch of equal samples is reported if it has this share of a recording, and is this many times as long as in most
-recordings, or as any other stretch of this one. Samples are equal if they differ by at most this share of the range of
-most samples."""
+"""A stretch of equal samples is reported if it has this share of a recording, and is this many times as long as the
+longest one in most recordings, or as any other one of this recording. Samples are equal if they differ by at most this
+share of the range of most samples."""
 
 STILL_CHANNEL, RARELY_EQUAL, FEW_CHANNELS = 0.25, 0.02, 64
 """A channel that is constant for the share `STILL_CHANNEL` of a recording is reported if usually, in the others, it is
@@ -46,7 +46,7 @@ FEWEST_CODES, MOST_CODES = 3, 50
 at a time, and other channels have measured values."""
 
 BRIEF_S, LONG_S = 1.0, 86400.0
-"""Recordings are doubted if all of them are shorter than the first, or one is longer than the second, in seconds."""
+"""In seconds: recordings are doubted if all of them are shorter than the first, or one is longer than the second."""
 
 UNUSUAL, FEWEST_LENGTHS = 3.0, 4
 """A recording is far longer than the others if it has at least `UNUSUAL` times the median length, and far shorter if
@@ -70,7 +70,7 @@ class Values(NamedTuple):
 
     ``far`` is a line on outliers or lost samples, or an empty text.
 
-    ``next_still`` is the length of the second longest one, ``still_channels`` has the longest of each channel, and
+    ``next_still`` is the length of the second longest stretch, ``still_channels`` has the longest of each channel, and
     ``sketch`` has hashes by which recordings with samples in common are found (`SKETCHED`).
     """
 
@@ -175,7 +175,7 @@ def _empty(x: NDArray[np.float64]) -> str:
 def _codes(x: NDArray[np.float64]) -> tuple[int, ...]:
     """Return which channels of samples (T, C) hold a few whole numbers in long runs, if others do not.
 
-    Channels of which exactly one is 1 in every sample, and the others are 0, together hold one such number.
+    If exactly one of several channels is 1 in every sample, and the others are 0, they hold one such number together.
     """
     whole = (x == np.round(x)).all(axis=0)
     if whole.all():
@@ -220,7 +220,7 @@ def _even(steps: NDArray[Any], rounding: int = 0) -> bool:
 
 
 def _longest(equal: NDArray[np.bool_], count: int = 1) -> list[list[tuple[int, int]]]:
-    """Return, for each column (T - 1, C), the longest runs of equal samples: first sample, and the one after the last.
+    """Return, for each column (T - 1, C), the longest runs of equal samples (first sample, sample after the last).
 
     A run of a single sample means that no samples are equal.
     """
@@ -278,8 +278,8 @@ def unusual(
 ) -> dict[str, list[str]]:
     """Return lines on what is unusual, by the name of a recording, or by an empty name for the whole task.
 
-    ``names`` are those of the channels. A channel is a clock only if it rises or falls like one in every recording, and
-    a stretch is dead only in comparison with other stretches or recordings.
+    ``names`` are those of the channels. A channel is a clock only if it rises or falls like a clock in every recording,
+    and a stretch is dead only in comparison with other stretches or recordings.
     """
     told: dict[str, list[str]] = {}
     clocks = [set(values.clocks) for values in recordings.values()]
@@ -399,7 +399,7 @@ def _still_channels(name: str, recordings: Mapping[str, Values], names: Sequence
         if shares and float(np.median(shares)) <= max(RARELY_EQUAL, 2 / mine.samples):
             lines.append(
                 f"channel {_called(channel, names)} does not change from sample {first} to {after - 1} of "
-                f"{mine.samples}, as it does in other recordings; was the sensor off? leave the recording out"
+                f"{mine.samples}, but does in other recordings; was the sensor off? leave the recording out"
             )
     return lines[:1]
 
@@ -412,5 +412,5 @@ def _pause(times: NDArray[np.float64]) -> str:
         return ""
     return (
         f"times: no feature from {times[longest]:g} to {times[longest + 1]:g} s; this pause counts as a part of the "
-        "key steps around it, so that their durations are too long; divide the recording, or close the gap in `times`"
+        "key steps around it, so their durations are too long; divide the recording, or close the gap in `times`"
     )

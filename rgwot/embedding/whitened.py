@@ -129,35 +129,41 @@ class _Levels:
     """Distinct values of every channel, over videos (T, C) that are added one by one."""
 
     def __init__(self) -> None:
-        self._channels = 0
-        self._counts: dict[int, Counter[float]] = {}
+        self._videos = 0
+        self._counts: list[Counter[float]] = []
+        self._few: list[int] = []
 
     def add(self, x: NDArray[np.floating]) -> None:
-        """Count the values of one video, (T, C); channels with more than `MOST_LEVELS` are no longer counted."""
-        if not self._channels:
-            self._channels = x.shape[1]
-            self._counts = {channel: Counter() for channel in range(self._channels)}
-        for channel, counts in list(self._counts.items()):
+        """Count the values of the channels that have at most `MOST_LEVELS` of them in this video, (T, C)."""
+        if not self._videos:
+            self._counts, self._few = [Counter() for _ in range(x.shape[1])], [0] * x.shape[1]
+        self._videos += 1
+        # Some samples are enough to recognise most of the other channels.
+        some = np.sort(x[:: max(1, len(x) // (4 * MOST_LEVELS))], axis=0)
+        for channel in np.flatnonzero((np.diff(some, axis=0) != 0).sum(axis=0) < MOST_LEVELS):
             values, times = np.unique(x[:, channel], return_counts=True)
-            counts.update(dict(zip(values.tolist(), times.tolist(), strict=True)))
-            if len(counts) > MOST_LEVELS:
-                del self._counts[channel]
+            if len(values) <= MOST_LEVELS:
+                self._counts[channel].update(dict(zip(values.tolist(), times.tolist(), strict=True)))
+                self._few[channel] += 1
 
     def discrete(self) -> NDArray[np.bool_]:
         """Return which channels are discrete, (C,): few distinct values, most of which occur more than once.
 
-        A measured channel that is rarely active, or was recorded in very few samples, also has few values, but these
-        do not recur.
+        One video of three to nineteen, and a tenth of more, may have more values, because a resampled video has values
+        between those of the others. A measured channel that is rarely active, or was recorded in very few samples, also
+        has few values, but these do not recur.
         """
-        found = np.zeros(self._channels, dtype=bool)
-        found[[c for c, counts in self._counts.items() if np.median(list(counts.values())) > 1]] = True
-        return found
+        least = self._videos - (max(1, self._videos // 10) if self._videos > 2 else 0)
+        return np.array([
+            few >= least and len(counts) <= MOST_LEVELS and np.median(list(counts.values())) > 1
+            for few, counts in zip(self._few, self._counts, strict=True)
+        ])  # fmt: skip
 
 
 def clear_motion(x: NDArray[np.float32], discrete: NDArray[np.bool_]) -> None:
     """Set speed and variability of the discrete channels (C,) to 0, in conditioned features (T, 1, 2 or 3 times C).
 
-    A discrete channel jumps or rests, so both say when its value changes, but not how anything moves.
+    A discrete channel jumps or rests: its speed and variability say when its value changes, but not how anything moves.
     """
     columns = np.tile(discrete, x.shape[1] // len(discrete))
     columns[: len(discrete)] = False
@@ -172,11 +178,12 @@ def conditioned(stores: Sequence[VideoFeatures], settings: Whitened) -> list[NDA
 def at_pace(
     x: NDArray[np.float32], dtype: str, settings: Whitened, usual: float
 ) -> tuple[NDArray[np.float32], NDArray[np.int64] | slice]:
-    """Return conditioned features (n, C) of a video, and the index (T,) of the one that each of its samples gets.
+    """Return conditioned features (n, C) of a video, and for each of its T samples the index of its features.
 
-    ``x`` are its `cell_means`, and ``dtype`` is the type in which it was stored.
+    ``x`` are the `cell_means` of the video, and ``dtype`` is the type in which it was stored.
 
-    Each sample has its own, unless the video is far longer than the ``usual`` number of samples (`at_usual_pace`).
+    Every sample has its own features, unless the video is far longer than the ``usual`` number of samples; then it has
+    those of a sample nearby (`at_usual_pace`).
     """
     chosen = at_usual_pace(standardise(x, dtype), usual)
     if chosen is None:
@@ -305,7 +312,7 @@ def restore_whitened(learned: Learned, settings: Whitened) -> EmbedVideo:
         with threadpool_limits(limits=1):
             x = cell_means(store, settings.grid)
             video, nearest = at_pace(x, store.dtype, settings, usual_in(learned))
-            if DISCRETE in learned:  # bundles made before have speed and variability of all channels
+            if DISCRETE in learned:  # bundles of earlier versions keep speed and variability of all channels
                 clear_motion(video, learned[DISCRETE])
             return Embedded(whitening.apply(video)[nearest])
 
@@ -333,8 +340,8 @@ def _leading(matrix: NDArray[np.float64], D: int) -> tuple[NDArray[np.float64], 
     if n <= max(SMALL, D):
         values, vectors = eigh(matrix, subset_by_index=(max(n - D, 0), n - 1), overwrite_a=True)
     else:
-        # The starting vector is fixed, for reproducible results; it is not ones, because centred inner products map
-        # these to 0.
+        # The starting vector is fixed, for reproducible results; it is not a vector of ones, because centred inner
+        # products map this to 0.
         values, vectors = eigsh(matrix, k=D, v0=np.random.default_rng(0).normal(size=n))
     return values[::-1], vectors[:, ::-1]
 

@@ -39,10 +39,10 @@ class Agreement(NamedTuple):
     matched
         Key step of the second result for each matched key step of the first.
     pairs
-        The matching (the best one-to-one, or equal numbers), by indices into ``steps``.
+        The matching (the best one-to-one matching, or pairs of equal numbers), as indices into ``steps``.
     kappa, kappas
-        Cohen's kappa over all frames, where matched key steps agree; and for each key step of the first result, kappa
-        over all frames of having it or not: 0 without a partner, NaN if both results consist of this key step alone.
+        Cohen's kappa over all frames, where matched key steps agree; and, for each key step of the first result, kappa
+        of whether frames have it: 0 without a partner, NaN if both results consist of this key step alone.
     segments_f1, segments_f1s
         F1 of segments: of all, and by key step of the first result; NaN without segments. Segments of matched key steps
         match if their intersection over union reaches the argument ``overlap`` of `agreement`

@@ -43,7 +43,7 @@ class LabelledVideo(NamedTuple):
 #: Columns of the scores of a run.
 SCORED = (*CELL, "metric", "value")
 ScoreMore = Callable[[Sequence[LabelledVideo], pd.DataFrame, pd.DataFrame, int, int], pd.DataFrame]
-"""Scored videos, annotations, segments, K_gt, K (plus 1 if key step 0 means background) -> rows of `SCORED`."""
+"""From scored videos, annotations, segments, K_gt, K (plus 1 if key step 0 means background) to rows of `SCORED`."""
 
 
 def label_videos(
@@ -132,7 +132,7 @@ def score_table(
     n_key_steps, n_clusters
         K_gt and K, both without background.
     says_background
-        Whether key step 0 means background; it is then one more cluster to the protocols.
+        Whether key step 0 means background; it is then one more cluster for the protocols.
     also
         One of `ALSO`, which is scored too, or ``none``.
 
@@ -206,12 +206,12 @@ def score_task(
         diagnostics name a split, only held-out videos are scored and counted.
     diagnostics
         Diagnostics of the decoder: ``K``, ``background`` (true: key step 0 is one more cluster), and ``degenerate`` for
-        the whole and in ``task`` and ``video``; ``split`` with the videos held out (``test``). If the decoder learned
-        from annotated videos (``labelled``), these are not scored, and the others only by `BY_NAME`.
+        the whole result and for ``task`` and ``video``; ``split`` lists the held-out videos (``test``). If the decoder
+        learned from annotated videos (``labelled``), these are not scored, and the others only by `BY_NAME`.
     identity
         ``dataset``, ``task``, ``method``, ``decoder``, ``seed``: repeated in every row.
     n_key_steps
-        K_gt, whether or not all steps occur; None for the largest one annotated.
+        K_gt, whether or not all steps occur; None for the largest annotated number.
     stride
         Every stride-th native frame is scored.
     more

@@ -54,10 +54,10 @@ def _compare(first: tuple[int, int] | None, second: tuple[int, int] | None) -> i
 def kendall_distance(true: Mapping[int, tuple[int, int]], predicted: Mapping[int, tuple[int, int]]) -> float:
     """Return the normalised Kendall distance of two orders of the true steps.
 
-    It is a mean over all pairs of true steps that the truth orders: 0 when the prediction orders them alike, 1 when the
-    other way round, 1/2 when it does not order them, because one is missing from it or both have the same mean (Fagin
-    et al., "Comparing top k lists", 2003, with p = 1/2). So 0 is the same order, 0.5 no information, 1 reversed.
-    Without the penalty an answer that names one step only would look perfect.
+    Every pair of true steps that the truth orders counts 0 if the prediction has the same order, 1 if it has the
+    reverse order, and 1/2 if it has none, because a step is missing or both have the same mean (Fagin et al.,
+    "Comparing top k lists", 2003, with p = 1/2). The distance is the mean: 0 for the same order, 0.5 for no
+    information, 1 for the reverse order. Without the 1/2, an answer with a single step would look perfect.
 
     Arguments map a step to (sum, count) of its frame positions, as from `mean_positions`; predicted steps that are not
     true steps are ignored. NaN when the truth orders no pair.
@@ -115,9 +115,9 @@ BACKGROUNDS = ("with", "without")
 class ScoringProtocol:
     """One protocol: the clustering that it scores, the unit, and the ratio.
 
-    ``scope`` is ``video`` (one clustering per video, every video a scoring unit) or ``task`` (one clustering
-    for all videos, pooled into one unit). With ``f1_of_means`` the F1 of a dataset is that of the mean precision and
-    recall of its tasks, otherwise the mean of their F1.
+    ``scope`` is ``video`` (one clustering per video, every video a scoring unit) or ``task`` (one clustering for all
+    videos, pooled into one unit). With ``f1_of_means`` the F1 of a dataset is computed from the mean precision and
+    recall of its tasks, otherwise it is the mean of their F1.
     """
 
     name: str
@@ -177,7 +177,7 @@ class ProtocolScores(NamedTuple):
 def unit(
     truth: IntArray, prediction: IntArray, n_key_steps: int, n_clusters: int, background: str = "with"
 ) -> tuple[IntArray, IntArray, int, int]:
-    """Return the classes of a scoring unit's frames from 0, their clusters from 0, and how many there can be of each.
+    """Return class and cluster of every frame of a scoring unit, from 0, and how many classes and clusters exist.
 
     With background, class 0 is a class like any other and G = K_gt + 1. Without, G = K_gt, and no frame has the true
     label 0 (`kept_frames`). Classes that do not occur count, too. Predicted labels may be any whole numbers, at most
@@ -360,8 +360,8 @@ def background_detection(
     truths, predictions
         One array (T_v,) per video: true key steps (0 background) and predicted labels.
     says_background
-        Whether key step 0 means background. Where it does not, a predicted 0 is an ordinary cluster, and no
-        frame is called background.
+        Whether key step 0 means background. If not, a predicted 0 is an ordinary cluster, and no frame is called
+        background.
     """
     truth, prediction = _pool(truths), _pool(predictions)
     return detection(truth == 0, (prediction == 0) & says_background)
@@ -392,7 +392,7 @@ def score_fixed(
     n_clusters: int,
     says_background: bool,
 ) -> ProtocolScores:
-    """Score the videos of one task with background, key step 0 being background and the K clusters steps.
+    """Score the videos of one task with background, where key step 0 is background and the K clusters are steps.
 
     An answer that never says background gets nothing for background: under ``macro_task`` its class counts 0,
     under ``strict_task`` all its frames are wrong.

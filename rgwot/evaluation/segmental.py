@@ -71,14 +71,15 @@ def edit_score(true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
 def found_segments(true: Segments, predicted: Segments, overlap: float) -> npt.NDArray[np.bool_]:
     """Return which true segments are found: those that overlap best with a predicted segment of the same label.
 
-    In order of time, a predicted segment finds the true segment of its label with which it has the largest
-    intersection over union, if that is at least ``overlap`` and nothing found it before.
+    In order of time, every predicted segment is compared with the true segment of its label with which it has the
+    largest intersection over union. The true segment is found if this is at least ``overlap``, unless it was found
+    before.
 
     Returns
     -------
     ndarray
-        (n,) of the true segments: those found are true positives, the others false negatives, and predicted segments
-        that found none are false positives.
+        (n,) of the true segments: found segments are true positives, all others false negatives, and predicted segments
+        that find no segment are false positives.
     """
     found = np.zeros(len(true.labels), dtype=np.bool_)
     for label, start, end in zip(*predicted, strict=True):

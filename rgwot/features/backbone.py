@@ -135,8 +135,8 @@ def load_backbone(weights: str, seed: int, precision: str, name: str) -> Backbon
 def weights_digest(backbone: Backbone) -> str:
     """Return the SHA-256 of the weights in use: names, shapes and float32 values, sorted by name.
 
-    Batch norm's step counter and the layers above the extractor's do not affect it, so that a truncated checkpoint has
-    the same digest.
+    Batch norm's step counter and the layers above the extractor's are left out, so a truncated checkpoint has the same
+    digest.
     """
     digest = hashlib.sha256()
     for name, tensor in sorted(_weights(backbone).items()):
@@ -166,7 +166,7 @@ def _download(weights: str, entry: Extractor) -> Mapping[str, object]:
 def _checkpoint(path: Path, entry: Extractor) -> Mapping[str, object]:
     if not path.is_file():
         expected = ", ".join([*entry.weights, "random"])
-        raise RgwotError(f"weights {path}: no such file; expected {expected} or a path of a {entry.name} checkpoint")
+        raise RgwotError(f"weights {path}: no such file; expected {expected} or the path of a {entry.name} checkpoint")
     try:
         content = load_tensors(path)
     except UnreadableTensors as error:

@@ -100,13 +100,13 @@ def import_features(
 
     The source is a file that `rgwot.datasets.arrays` opens, with an array of floating-point numbers: maps or vectors of
     any number of channels. Feature i is at ``start_s + i / fps``, or at the time in the file. Memory holds 64 frames at
-    a time, unless the file is text or packed. The store is a folder ``{video}.zarr``; an existing one is replaced when
-    the new one is complete. Without footage there is no video, and its length is taken from the features. With a
+    a time, unless the file is text or packed. The store is a folder ``{video}.zarr``; an existing store is replaced
+    when the new store is complete. Without footage there is no video, and its length is taken from the features. With a
     ``reason`` why the video cannot be used, the store has no frames.
 
     An existing store is kept if it was made from the same file, for the same video, with the same settings.
 
-    Raises RgwotError if the file cannot be read, has a shape other than the one that is set, has values that are not
+    Raises RgwotError if the file cannot be read, has another shape than the settings say, has values that are not
     finite or too large, or if the number or times of its features do not fit the duration.
     """
     source, output = Path(source), Path(output)
@@ -166,7 +166,7 @@ def fitted(
 ) -> tuple[FileFacts, VideoInfo, int, str]:
     """Compare an open array with the settings and with its video (None without one); warn about doubtful values.
 
-    Returns the facts of the file, those of the video (or what stands in for them), and the results of `count_kept`.
+    Returns the facts of the file, the facts of the video (or their substitute), and the results of `count_kept`.
 
     Raises RgwotError as `measure`, `in_place_of_video` and `count_kept` do.
     """
@@ -185,7 +185,7 @@ def fitted(
 def count_kept(source: Path, measured: FileFacts, settings: ImportSettings, footage: VideoInfo) -> tuple[int, str]:
     """Return the number of features to keep, and why the video is partial (empty if it is complete).
 
-    Raises RgwotError if they do not fit the video and must not be trimmed.
+    Raises RgwotError if the features do not fit the video and must not be trimmed.
     """
     n_features, fps = measured.count, measured.fps
     if measured.times is not None:
@@ -317,7 +317,7 @@ def store_of_array(
         (T, C) or (T, C, h, w), of any floating-point type; kept as float16, or float32 where float16 would spoil
         vectors.
     settings
-        Their form: the key ``axes`` is ``TC`` or ``TCHW``; the key ``times`` is set exactly if ``times`` is given.
+        Form of the features: ``axes`` is ``TC`` or ``TCHW``, and ``times`` is set if, and only if, ``times`` is given.
     times
         (T,) in seconds.
     columns
@@ -377,7 +377,7 @@ def seconds(where: str, times: ArrayLike) -> NDArray[np.float64]:
 
 
 def _facts(name: str, array: NDArray[np.floating]) -> Mapping[str, object]:
-    """Return name, size and SHA-256 of the array as an ``.npy`` file, by which a bundle recognises a video."""
+    """Return name, size and SHA-256 of the array as an ``.npy`` file; bundles recognise a video by these."""
     values, head = np.ascontiguousarray(array), io.BytesIO()
     np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(values))
     digest = sha256(head.getvalue())

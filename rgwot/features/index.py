@@ -116,7 +116,7 @@ def _usual(values: Sequence[tuple[Path, str]]) -> tuple[str, str]:
 
 
 def indexed_videos(index_csv: str | Path) -> dict[str, int]:
-    """Return the number of frames of every video in a feature index, in its order; 0 for a skipped video."""
+    """Return the number of frames of every video, in the order of a feature index; 0 for a skipped video."""
     return {row["video"]: row["frames"] for row in read_index(index_csv)}
 
 

@@ -175,7 +175,7 @@ class FeatureStore:
 
     @property
     def scales(self) -> float | None:
-        """How far the scales of the channels differ, if measured."""
+        """Largest ratio of the scales of two channels, if measured."""
         ratio = self.attributes.get("scales")
         return None if ratio is None else float(ratio)
 

@@ -53,8 +53,7 @@ def cidm_loss(
     duration : Tensor of shape (B,) or float
         Length L of each video in the unit of ``times``, > 0.
     distance : {"squared", "euclidean"}
-        d = \|x_i - x_j\|^2 or d = \|x_i - x_j\|. The gradient of the latter is zero where the frames
-        coincide.
+        d = \|x_i - x_j\|^2 or d = \|x_i - x_j\|. The gradient of the second is zero where frames coincide.
     weight : {"relative_time", "time", "none"}
         omega as above, (t_i - t_j)^2 + 1, or 1.
     positives : {"plain", "weighted"}

@@ -102,8 +102,8 @@ class CidmSettings(Block):
 
     beta: NonNegative = Field(
         1 / 32,
-        description="weight of C-IDM, a sum over frames, beside the alignment loss, a mean; ours, that of a mean over "
-        "32; paper (printed there as ξ) and public code: 1",
+        description="weight of C-IDM (a sum over frames) against the alignment loss (a mean); ours makes C-IDM a mean "
+        "over 32 frames; paper (printed there as ξ) and public code: 1",
     )
     lambda_: Positive = Field(2.0, alias="lambda", description="margin; paper")
     sigma: Positive = Field(10.0, description="temporal window in `unit`; the paper's 300 frames at 30 fps")
@@ -120,5 +120,5 @@ class CidmSettings(Block):
     positives: Literal["plain", "weighted"] = Field(
         "plain", description="near pairs: d (public code), or d divided by the weight (paper)"
     )
-    over_n: bool = Field(False, description="divide the total loss by N where C-IDM is part of it; public code")
+    over_n: bool = Field(False, description="divide the total loss by N if C-IDM is a part of it; public code")
     gradient: bool = Field(True, description="whether C-IDM trains the encoder (false in CnC's released code)")

@@ -1,4 +1,4 @@
-"""The result that a command is about: a folder, a file in it, or the one that the page of the study shows first."""
+"""The result that a command is about: a folder, a file in it, or the result that the page of the study shows first."""
 
 from __future__ import annotations
 

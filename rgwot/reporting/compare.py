@@ -48,7 +48,7 @@ class Answer(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two results side by side: the videos of both, the videos of only one, and how far the results agree.
+    """Two results side by side: the videos of both, the videos of only one, and how much the results agree.
 
     ``names`` are the names of the second result's key steps if a person coded it. ``taught`` are common videos that are
     left out, because one of the results learned from them.
@@ -145,8 +145,8 @@ def read_coding(
                 raise RgwotError(f"{file}: is of video {video!r}, like {other.name}; expected one file per video")
             if count := overlapping(here[["start_s", "end_s"]].itertuples(index=False, name=None))[0]:
                 _LOG.warning(
-                    "%s: video %r: %d segments overlap, and the later row counts; is it several recordings under one "
-                    "name, or several coders?", file, video, count,
+                    "%s: video %r: %d segments overlap, and the later row counts; are they several recordings under "
+                    "one name, or several coders?", file, video, count,
                 )  # fmt: skip
         table.append(rows)
     return pd.concat(table)
@@ -184,7 +184,7 @@ def compare(
 def compare_pairs(
     answers: Sequence[Answer], taught: Sequence[Collection[str]] | None = None
 ) -> dict[tuple[int, int], Comparison]:
-    """Compare every pair of results, or only the first with every other one if there are more than `MOST_RESULTS`.
+    """Compare every pair of results, or only the first with all others if there are more than `MOST_RESULTS`.
 
     The keys are pairs of indices into ``answers``; pairs without a common video are left out. ``taught`` has the videos
     that each result learned from, by default none.
@@ -219,7 +219,7 @@ def compare_with(
 
 
 def shared(comparison: Comparison | None, where: str = "", taught: Collection[str] = ()) -> Comparison:
-    """Return a comparison; raise RgwotError if it is None, without a common video (apart from those in ``taught``)."""
+    """Return a comparison; raise RgwotError if it is None, because there is no common video apart from ``taught``."""
     if comparison is None:
         besides = f" besides the {len(taught)} that a result learned from, which are not compared" if taught else ""
         raise RgwotError(f"{where}found no common video{besides}; expected results of the same task")
@@ -234,11 +234,11 @@ def compare_results(
     tier: str | None = None,
     fps: str | None = None,
 ) -> list[str]:
-    """Return lines for a terminal on how far two results, two people, or a result and a person agree.
+    """Return lines for a terminal on how much two results, two people, or a result and a person agree.
 
-    ``first`` and ``second`` are folders of key steps, or annotations (`rgwot.datasets.annotation_files`) in a file or
-    a folder of files, in which time outside all segments is background. Key steps are matched one to one, except that
-    those of two people are matched by name. Annotated videos that a result learned from are left out.
+    ``first`` and ``second`` are folders of key steps, or annotations (`rgwot.datasets.annotation_files`) in a file or a
+    folder of files, in which time outside all segments is background. Key steps are matched one to one, except that key
+    steps of two people are matched by name. Annotated videos that a result learned from are left out.
 
     Raises
     ------

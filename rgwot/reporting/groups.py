@@ -1,4 +1,4 @@
-"""Comparison of groups of videos in a result: its table, and what it says in words."""
+"""Comparison of groups of videos in a result: its table, and a summary in words."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def drawn(
 
     ``recordings`` are the occurrences in the videos, and ``every`` all their segments, if some do not count. In videos
     that are not ``annotated``, a missing key step may not have been recognised. ``blind`` has the kinds of deviations
-    that cannot be told.
+    that cannot be detected.
     """
     doubt = doubt_sentence(procedure, found, names)
     lines = [

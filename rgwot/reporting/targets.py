@@ -42,7 +42,7 @@ class _Targets(NamedTuple):
     own: bool
 
     def table(self, name: str) -> AnyTable:
-        """Return a table with ids as written; raise RgwotError for an unknown one, or if it cannot be made."""
+        """Return the table ``name``, with ids as written; raise RgwotError if it is unknown or cannot be made."""
         function = self._find("table", name, self.tables)
         table_made = _made("table", name, AnyTable, function)
         table_made = replace(table_made, id=name, title=_title(function, name))
@@ -52,7 +52,7 @@ class _Targets(NamedTuple):
         return table_made
 
     def figure(self, name: str, study: Study) -> Drawing:
-        """Return a figure of a study; raise RgwotError for an unknown one, or if it cannot be drawn."""
+        """Return the figure ``name`` of a study; raise RgwotError if it is unknown or cannot be drawn."""
         from rgwot.reporting.figures.drawing import Drawing
 
         function = self._find("figure", name, self.figures)
@@ -108,7 +108,7 @@ def load_targets(own: Path = OWN_TABLES) -> _Targets:
 
 
 def _made(kind: str, name: str, expected: type[_Definition], function: Callable[..., Any], *given: Any) -> _Definition:
-    """Return what a function makes, for a table or figure of some name."""
+    """Return the table or figure ``name`` that a function makes; errors begin with ``kind`` and ``name``."""
     try:
         made = function(*given)
     except RgwotError as error:
@@ -128,7 +128,7 @@ def _made(kind: str, name: str, expected: type[_Definition], function: Callable[
 
 
 def _title(function: Callable[..., Any], name: str) -> str:
-    """Return the title of what a function makes."""
+    """Return the title of a table or figure, from the docstring of its function."""
     return (inspect.getdoc(function) or name).splitlines()[0].removesuffix(".")
 
 

@@ -1,4 +1,4 @@
-"""Tables as CSV: texts that a spreadsheet would run are guarded, and what is read is checked."""
+"""Tables as CSV: texts that a spreadsheet would run are guarded when written, and tables are checked when read."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def read_csv(
     numbers: Mapping[str, Literal["float64", "int64", "Int64"]],
     optional: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Read and check a CSV table of a stage, which has at least these columns.
+    """Read and check a CSV table of a stage, which must have at least the ``columns``.
 
     ``numbers`` are the types of columns with numbers; all other columns are text. In ``optional`` columns of numbers,
     empty fields are allowed and become missing values.

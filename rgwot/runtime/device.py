@@ -31,7 +31,7 @@ def resolve_device(device: str) -> torch.device:
 
 
 def used_device() -> torch.device:
-    """Return what `resolve_device` returned last since the previous call of this function, by default the CPU."""
+    """Return the last device from `resolve_device` since the previous call of this function, or else the CPU."""
     place = _given[-1] if _given else torch.device("cpu")
     _given.clear()
     return place

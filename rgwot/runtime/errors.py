@@ -80,7 +80,7 @@ EXTRAS = {
 
 @contextmanager
 def errors_of(thing: object) -> Iterator[None]:
-    """Let the errors of the code inside begin with the thing that they are about.
+    """Begin the messages of errors from the code inside with ``thing``.
 
     >>> with errors_of("mine/tea"):
     ...     raise RgwotError("no video")

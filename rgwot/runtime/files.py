@@ -33,7 +33,7 @@ _BY_THE_WAY = re.compile(
 _ABANDONED_S = 24 * 3600
 
 Stranger = Callable[[Path], Path | None]
-"""A function that returns a file in a folder that the writer did not write, or that was changed since, or None."""
+"""A function that returns a file in a folder that the writer did not write or that has changed since, or None."""
 
 
 def contents(folder: Path) -> list[Path]:
@@ -43,7 +43,7 @@ def contents(folder: Path) -> list[Path]:
 
 
 def other_than(names: Collection[str]) -> Stranger:
-    """Return a function that finds a file in a folder whose path in the folder is not one of ``names``."""
+    """Return a function that finds a file in a folder whose path there is not among ``names``."""
     return lambda folder: next((path for path in contents(folder) if str(path.relative_to(folder)) not in names), None)
 
 
@@ -67,8 +67,8 @@ def check_replaceable(target: Path, stranger: Stranger) -> None:
         return
     if lost is not None:
         raise RgwotError(
-            f"{target}: found {lost.relative_to(target)}, which rgwot did not write, or was changed since, and would "
-            "delete; expected an empty folder; name a new folder"
+            f"{target}: found {lost.relative_to(target)}, which rgwot did not write, or which changed since, and which "
+            "would be deleted; expected an empty folder; name a new folder"
         )
 
 
@@ -77,8 +77,8 @@ def replacing(path: str | os.PathLike[str], stranger: Stranger = _no_store) -> I
     """Yield a temporary path next to ``path``; on success rename it over ``path``, on failure remove it.
 
     The path may be a file or a directory (an existing directory is replaced as a whole, if ``stranger`` finds nothing
-    in it). If two processes write the same path, the later one wins, and the path is never a mixture. A day later,
-    leftovers of killed processes next to ``path`` are removed.
+    in it). If two processes write the same path, the later process wins, and the content is never a mixture. A day
+    later, leftovers of killed processes next to ``path`` are removed.
 
     Raises RgwotError if the disk is full, or the path cannot be written or must not be replaced.
     """
@@ -236,7 +236,7 @@ AHEAD_S = 60.0
 def dated_ahead(path: Path) -> str:
     """Return a fault if a file was changed in the future, such as by a wrong clock or time zone, or an empty text.
 
-    Snakemake stops if an output is older than an input, however often it is made.
+    Snakemake stops if an output is older than an input, even if it has just made the output.
     """
     try:
         changed = path.stat().st_mtime

@@ -50,6 +50,6 @@ def one_thread() -> Iterator[None]:
 
 
 def check_device(device: object) -> None:
-    """Raise RgwotError for a word that names no device; PyTorch, which knows which ones exist, is not imported."""
+    """Raise RgwotError for a word that names no device; PyTorch, which knows the existing devices, is not imported."""
     if device not in ("auto", "cpu", "cuda"):
         raise RgwotError(f"device: found {device!r}, expected auto, cpu or cuda")

@@ -31,7 +31,7 @@ class Notes:
         self._written = 0.0
 
     def __call__(self, title: str, done: int, total: int, unit: str, left_s: float) -> None:
-        """Write what is done, at most once a second; if that fails, nothing more is written."""
+        """Write the note, at most once a second; if this fails, no further notes are written."""
         now = time.monotonic()
         if self._path is None or (now - self._written < _EVERY_S and done < total):
             return

@@ -216,7 +216,7 @@ def _version(name: str) -> str | None:
 
 
 def differences(results: Path) -> tuple[int, list[str]]:
-    """Compare a tree of results, or a part of one, with the SHA-256 in its records.
+    """Compare a tree of results, or a part of it, with the SHA-256 in its records.
 
     Returns the number of checked files, and a line for every file that is missing or changed and for every record that
     cannot be read.

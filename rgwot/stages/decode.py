@@ -41,8 +41,8 @@ from rgwot.timing import predicted_labels
 log = logging.getLogger(__name__)
 
 TEACHING = 3
-"""Least number of teaching videos (the annotated ones that are learned from), and of others, to report key steps that
-are seldom found."""
+"""Least number of teaching videos (annotated videos that are learned from), and of other videos, to report key steps
+that are seldom found."""
 
 FOUND = 0.6
 """A key step of all teaching videos is seldom found if less than this share of the other videos has it."""
@@ -190,12 +190,12 @@ def decode_task(
 ) -> KeySteps:
     """Find the key steps of a task by a decoder (`rgwot.keysteps.decode.find_key_steps`).
 
-    The decoder ``labelled`` learns from ``given`` labels (`taught_by`). ``kept`` is a cache of what does not depend on
-    labels, so that decoding the same embeddings with other labels takes less time. The diagnostics also have
-    ``decoding_cpu_s``, the CPU time in seconds, ``uncovered`` if a key step seems to have no label (`uncovered`), a
-    warning of a key step that is seldom found (`seldom_found`), and with three and more teaching videos ``left_out``
-    (`leave_one_out`). The CPU times of the latter and of `read_again` are separate. Without ``check``, `uncovered`,
-    `seldom_found`, `leave_one_out` and `read_again` are omitted.
+    The decoder ``labelled`` learns from ``given`` labels (`taught_by`). ``kept`` caches the parts of decoding that do
+    not depend on labels, so that decoding the same embeddings with other labels takes less time. The diagnostics also
+    have ``decoding_cpu_s``, the CPU time in seconds, ``uncovered`` if a key step seems to have no label (`uncovered`),
+    a warning about each key step that is seldom found (`seldom_found`), and with three and more teaching videos
+    ``left_out`` (`leave_one_out`). The CPU times of `leave_one_out` and `read_again` are separate. Without ``check``,
+    `uncovered`, `seldom_found`, `leave_one_out` and `read_again` are omitted.
 
     Raises RgwotError if the decoder cannot learn from the labels, or needs labels and has none, and as
     `find_key_steps` does.

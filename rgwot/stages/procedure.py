@@ -24,7 +24,7 @@ from rgwot.runtime.yaml_files import read_yaml
 
 
 def read_expected(path: str | os.PathLike[str]) -> tuple[ExpectedStep, ...]:
-    """Read a procedure that people expect (`rgwot.procedure.expected.parse_expected`)."""
+    """Read a procedure that people should follow (`rgwot.procedure.expected.parse_expected`)."""
     if not Path(path).is_file():
         raise RgwotError(f"{path}: no such file, expected the procedure that `expected` of the dataset names")
     return parse_expected(read_yaml(path), os.fspath(path))

@@ -1,4 +1,4 @@
-"""What rules ask: functions of the library, called with the study, the task and the wildcards of a job."""
+"""Calls of library functions for rules, with the study, the task and the wildcards of a job as arguments."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def answer(study: Study, wildcards: Mapping[str, str], function: Callable[..., A
         Passed as ``study``.
     wildcards
         Passed by their names, ``seed`` as a number. Dataset and task are also passed as ``task``
-        (`rgwot.study.study.Task`), method, decoder and seed as ``run`` (`rgwot.paths.Run`), and the videos of a job,
-        those of the batch ``part`` or the one ``video``, as ``chosen``.
+        (`rgwot.study.study.Task`), method, decoder and seed as ``run`` (`rgwot.paths.Run`), and the videos of a job
+        (those of the batch ``part``, or the single ``video``) as ``chosen``.
     function
         The function. Its other parameters need defaults, and keep them.
 

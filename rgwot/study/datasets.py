@@ -48,7 +48,7 @@ def plain_path(path: str) -> str:
 
 
 def dated_path(path: str) -> str:
-    """Return a path; raise RgwotError if Snakemake would stop because of the time of the file."""
+    """Return a path; raise RgwotError if the file was modified in the future, at which Snakemake would stop."""
     if fault := dated_ahead(Path(path)):
         raise RgwotError(f"{path}: {fault}")
     return path
@@ -270,7 +270,7 @@ CHANGED = "is not the file from which its features were made, despite equal size
 
 
 def changed_sources(task: Task) -> Iterator[Path]:
-    """Yield files with the size and time of those from which features in ``results`` were made, but other content.
+    """Yield files whose content, but not size or time, has changed since features in ``results`` were made from them.
 
     Such a change is not noticed by the workflow, unlike all others. A file is read only if its features exist.
     """

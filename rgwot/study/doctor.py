@@ -446,7 +446,7 @@ def _of_lengths(task: str, videos: Sequence[VideoReport]) -> Iterator[Finding]:
         if whole and (not usual or any((lengths[name] or 0.0) < _PART * usual for name in parts)):
             line = f"{', '.join(parts)}: the names look like parts of one recording; {_WHOLE}; join them"
             yield Finding("warning", "length", line, task)
-    # If its times make a recording longer than a day, they are doubted with the file (`doubted_times`).
+    # A recording whose times make it longer than a day is reported with its file (`doubted_times`).
     known = [
         length
         for video in videos
@@ -484,7 +484,7 @@ def _of_copies(root: Path, videos: Sequence[VideoReport]) -> Iterator[Finding]:
         for video in alike if len(alike) > 1 else ():
             name = str(video.entry.path)
             if (earlier := first.setdefault(sha256(root / name), name)) != name:
-                line = f"has the same content as {earlier}, so that it counts twice; remove one of them"
+                line = f"has the same content as {earlier}, so it counts twice; remove one of them"
                 yield Finding("warning", "copy", line, video.task, name)
 
 

@@ -118,7 +118,7 @@ class VideoReport:
     findings: tuple[Finding, ...]
     features: FileFacts | None = None  #: facts of imported features, if they are usable
     values: Values | None = None  #: what is unusual in the values of imported vectors
-    silence: str | None = None  #: what time without a segment means in the dataset
+    silence: str | None = None  #: how time without a segment is read in the dataset
 
     @property
     def status(self) -> str:

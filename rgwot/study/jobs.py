@@ -184,7 +184,7 @@ def check_features_of_others(task: Task, part: str) -> None:
     folder = index.parent
     cure = f"rm {folder}/index*, and run again, which keeps features that fit"
     if folder.resolve() != folder.absolute():
-        cure = f"replace the link to {folder.resolve()} by a copy without index*, of which features that fit are kept"
+        cure = f"replace the link to {folder.resolve()} by a copy without index*; features in it that fit are kept"
     raise RgwotError(f"{index}: was not made by this study: {why}; {cure}")
 
 
@@ -203,7 +203,7 @@ def subjects(task: Task, data: SplitSettings) -> dict[str, str]:
 
 
 def reads_annotations(decoder: str) -> bool:
-    """Return whether a decoder reads the annotated segments; an unknown one, which is reported elsewhere, does not."""
+    """Return whether a decoder reads the annotated segments; an unknown decoder, reported elsewhere, does not."""
     return split_id(decoder)[0] == ANNOTATED
 
 

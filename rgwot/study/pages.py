@@ -117,7 +117,7 @@ def names_file(task: Task) -> str:
 def told_by_people(task: Task) -> list[str]:
     """Return the files that people write for the page of a task, if they exist: names, and the expected procedure.
 
-    Raises RgwotError if Snakemake would stop because of the time of one.
+    Raises RgwotError if one of them was modified in the future, at which Snakemake would stop.
     """
     return [*names_there(task), *expected_there(task)]
 
@@ -174,7 +174,8 @@ def key_step_tables(study: Study) -> list[str]:
 def trainings_to_come(study: Study, words: Iterable[str] = ()) -> list[tuple[str, str]]:
     """Return method and dataset of each training that has no model yet.
 
-    They are those of the results by trained methods among ``words``, if any, or else of the pages of ``page.datasets``.
+    These are the trainings of results by trained methods among ``words``, if any, or else of the pages of
+    ``page.datasets``.
     """
     trained = method_pattern(lambda family: family.trained)
     pattern = re.compile(rf"{paths.RESULTS}/.+/({trained})/(?:[^/]+/)?([^/]+)/([^/]+)/seed([0-9]+)(?:[./]|$)")

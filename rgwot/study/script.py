@@ -169,6 +169,6 @@ def messages(stream: TextIO, level: int = logging.INFO) -> Iterator[None]:
 
 
 def _leave() -> None:
-    """Skip garbage collection at exit, a fifth of a short job's time, unless Triton would then report leftovers."""
+    """Skip garbage collection at exit (a fifth of the time of a short job), unless Triton would report leftovers."""
     if "triton" not in sys.modules:
         gc.freeze()

@@ -101,12 +101,7 @@ def snakemake_command(arguments: Sequence[str]) -> list[str]:
     for word in arguments:
         if word not in TARGETS and word.casefold() in TARGETS:
             raise RgwotError(f"target {word!r}: unknown; {nearest(word, TARGETS)}")
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--configfile", "--configfiles", nargs="*", action="extend", default=[])
-    parser.add_argument("--directory", "-d", type=Path, default=Path())
-    parser.add_argument("--snakefile", "-s")
-    parser.add_argument("--workflow-profile")
-    options, _ = parser.parse_known_args(list(arguments))
+    options = _options(arguments)
     added: list[str] = []
     if options.snakefile is None and not Path("Snakefile").is_file():
         if not (options.configfile or (options.directory / "config.yaml").is_file()):
@@ -118,6 +113,20 @@ def snakemake_command(arguments: Sequence[str]) -> list[str]:
     if options.workflow_profile is None and not Path("profiles/default").is_dir():
         added += ["--workflow-profile", str(PROFILE)]
     return [sys.executable, "-m", "snakemake", *added, *arguments]
+
+
+def configuration_files(arguments: Sequence[str]) -> list[Path]:
+    """Return the configuration files of a run with these arguments of Snakemake's in the current folder."""
+    return [*map(Path, _options(arguments).configfile), *filter(Path.exists, [Path("config.yaml")])]
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--configfile", "--configfiles", nargs="*", action="extend", default=[])
+    parser.add_argument("--directory", "-d", type=Path, default=Path())
+    parser.add_argument("--snakefile", "-s")
+    parser.add_argument("--workflow-profile")
+    return parser.parse_known_args(list(arguments))[0]
 
 
 def executor(name: str) -> str:

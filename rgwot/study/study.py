@@ -20,8 +20,8 @@ from rgwot.datasets.settings import Options
 from rgwot.paths import RESULTS, Tree
 from rgwot.runtime.errors import RgwotError
 
-#: The environment variable that passes the configuration of a run to its jobs on other machines, as compressed JSON.
-#: It is a list, because a run may use the workflow as several modules.
+#: The environment variable that passes the folder and configurations of a run to its jobs, as compressed JSON. There
+#: may be several configurations, because a run may use the workflow as several modules.
 CONFIGURATIONS = "RGWOT_CONFIGURATIONS"
 _OF_THIS_RUN: list[object] = []
 
@@ -85,16 +85,25 @@ class Task:
 
     @property
     def facts(self) -> TaskFacts | None:
-        """What is registered about it; None for a user's own task."""
+        """The registered facts about the task; None for a user's own task."""
         return registered_facts(self.dataset, self.name, self.options)
 
     @property
     def tree(self) -> Tree:
-        """Its results."""
+        """The results of the task."""
         return Tree(Path(RESULTS), self.dataset, self.name)
 
 
-def configuration_of_the_run(content: Mapping[str, object], in_job: bool) -> dict[str, object]:
+def in_job() -> bool:
+    """Return whether this process executes a job of a run in the current folder, on this or another machine.
+
+    A run passes its configurations on in an environment variable. The folder is locked until the run ends, so no other
+    run can begin there.
+    """
+    return not _OF_THIS_RUN and _began_with()[0] == str(Path.cwd())
+
+
+def configuration_of_the_run(content: Mapping[str, object]) -> dict[str, object]:
     """Return the configuration with which a run began, also in a job, even if its files have changed since.
 
     ``content`` is the configuration that this process has read. Call this function once, or once per module.
@@ -102,20 +111,27 @@ def configuration_of_the_run(content: Mapping[str, object], in_job: bool) -> dic
     Raises
     ------
     RgwotError
-        If the executor does not pass environment variables on to jobs, or if files were edited while a run uses the
-        workflow as several modules, so that their configurations cannot be told apart.
+        If files were edited while a run uses the workflow as several modules, because it is then unknown which of the
+        configurations an edited file belongs to.
     """
     plain = json.loads(json.dumps(content, default=str))
-    if not in_job:
+    if not in_job():
         _OF_THIS_RUN.append(plain)
-        packed = base64.b64encode(zlib.compress(json.dumps(_OF_THIS_RUN).encode()))
+        packed = base64.b64encode(zlib.compress(json.dumps([str(Path.cwd()), _OF_THIS_RUN]).encode()))
         os.environ[CONFIGURATIONS] = packed.decode()
         return dict(content)
-    if CONFIGURATIONS not in os.environ:
-        raise RgwotError(f"{CONFIGURATIONS}: not set; use an executor that passes environment variables on to jobs")
-    began_with: list[Any] = json.loads(zlib.decompress(base64.b64decode(os.environ[CONFIGURATIONS])))
+    began_with = _began_with()[1]
     if len(began_with) > 1 and plain not in began_with:
         raise RgwotError(
             "configuration: edited during the run, expected no change before the run ends; start the run again"
         )
     return dict(plain if plain in began_with else began_with[0])
+
+
+def _began_with() -> tuple[str, list[Any]]:
+    """Return the folder and the configurations of the run that passed them on to this process, if any did."""
+    packed = os.environ.get(CONFIGURATIONS)
+    if packed is None:
+        return "", []
+    folder, began_with = json.loads(zlib.decompress(base64.b64decode(packed)))
+    return folder, began_with

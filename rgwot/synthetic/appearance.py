@@ -95,7 +95,7 @@ def _places(count: int, rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 def varied(activity: _Activity, rng: np.random.Generator) -> _Activity:
-    """Return the activity as one video shows it: similar, not equal."""
+    """Return the activity as one video shows it, with small random changes."""
     x, y = activity.place
     return replace(
         activity,

@@ -1,4 +1,4 @@
-"""`rgwot.example`: synthetic recordings of sensors with annotations and known deviations, to try things on."""
+"""`rgwot.example`: synthetic recordings of sensors with annotations and known deviations, for a first trial."""
 
 from __future__ import annotations
 

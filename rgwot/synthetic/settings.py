@@ -10,7 +10,7 @@ from rgwot.blocks import Block
 
 
 class SynthSettings(Block):
-    """The content of a synthetic dataset; the levels are the means of EgoProceL's 16 tasks."""
+    """The content of a synthetic dataset; by default, shares and distances are the means of EgoProceL's 16 tasks."""
 
     layout: Literal["folder"] = Field("folder", description="folder: one folder per task")
     tasks: tuple[str, ...] = Field(("assembly",), min_length=1, description="tasks to write")
@@ -34,7 +34,7 @@ class SynthSettings(Block):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.max_s < self.min_s:
-            raise ValueError(f"max_s = {self.max_s:g} is below min_s = {self.min_s:g}")
+            raise ValueError(f"max_s: found {self.max_s:g}, expected at least min_s = {self.min_s:g}")
         if len(set(self.tasks)) != len(self.tasks):
             raise ValueError(f"tasks: found {', '.join(self.tasks)}; expected every task once")
         return self

@@ -213,7 +213,7 @@ class _Pose(NamedTuple):
 
 
 class _Bout(NamedTuple):
-    """One stretch of the clip with one activity, until the next one."""
+    """One stretch of the clip with one activity, until the next bout."""
 
     start_s: float
     activity: int | None  #: its number; None means resting hands, or nothing if the camera looks away

@@ -105,8 +105,8 @@ def solve(
     max_iterations : int
         Limit of outer iterations of ``converged``.
     tolerance : float
-        Marginal error to reach, relative; not below 1e-12. The objective is then converged to about epsilon
-        times this, being second order in the distance of the plan (see ``TransportResult.stationarity``).
+        Marginal error to reach, relative; not below 1e-12. The objective is then accurate to about epsilon times this,
+        because its error is of second order in the error of the plan (see ``TransportResult.stationarity``).
     parity_outer, parity_inner : int
         Loop counts of ``parity``; the public code uses 25 and 1.
     length : int, optional

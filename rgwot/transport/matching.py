@@ -84,8 +84,8 @@ def align_frames(
 def matched_frames(plan: Tensor, zeta: float) -> tuple[Tensor, Tensor]:
     """Return which real frames have a partner whose matching probability reaches zeta (methods 3.5).
 
-    The probability that x_i goes with y_j is the plan divided by its row sum, and that y_j goes with x_i the
-    plan divided by its column sum.
+    The probability that x_i goes with y_j is the plan divided by its row sum; the probability that y_j goes with x_i is
+    the plan divided by its column sum.
 
     Parameters
     ----------

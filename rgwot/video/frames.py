@@ -55,8 +55,8 @@ class FrameReader:
     reader
         ``decord``, ``pyav`` or ``auto``: decord if it reads the format correctly, and PyAV from the first frame that
         decord did not return because it failed, hung or ended early. Without decord, ``auto`` uses PyAV, which gives
-        nearly the same pixels (0.14 % of the bytes differ, by at most two levels), and then decord2, which does not,
-        because it resizes with another filter. Stored frames are read by ``h5``.
+        nearly the same pixels (0.14 % of the bytes differ, by at most two levels), and then decord2, whose pixels
+        differ more because it resizes with another filter. Stored frames are read by ``h5``.
     timeout_s
         A reader is killed after this many seconds without a new batch.
     batch
@@ -248,7 +248,7 @@ def cut(
         container.seek(int((origin + max(0.0, start_s - 1)) * av.time_base))
         frames = container.decode(stream)
         first = next(frames, None)
-        # Against its stubs, PyAV has frames without a time.
+        # Contrary to its stubs, PyAV has frames without a time.
         if first is None or first.time is None or first.time - origin > start_s:  # type: ignore[redundant-expr]
             # Some containers seek to a later key frame than requested; then everything is read from the beginning.
             container.seek(0)

@@ -52,7 +52,7 @@ _SEEK_FROM_S = 10.0
 _HDF5_CACHE_BYTES = 64 * 2**20
 # Stamps beyond ten years are damaged: no video is so long, although a stream may count from an arbitrary origin.
 _LONGEST_S = 3.2e8
-# Bytes of frames that may wait for the network: 25 minutes at 2 per second and 168 pixels.
+# Bytes of frames that may wait for the network: 25 minutes at 2 frames per second and 168 pixels.
 _AHEAD_BYTES = 256_000_000
 # Containers that are read sequentially, so that reading resumes after missing bytes.
 _SEQUENTIAL = {"avi", "matroska,webm"}
@@ -117,8 +117,8 @@ class PacketFacts(NamedTuple):
 def stored(container: InputContainer, stream: VideoStream) -> PacketFacts:
     """Read all readable packets of a file.
 
-    If bytes are missing, reading resumes after them in Matroska and AVI (in AVI with times that are too early). Missing
-    bytes are detected by bytes outside all packets, together with a break in the times or, in AVI, an early end.
+    If bytes are missing, reading resumes after them in Matroska and AVI (in AVI with times that are too early). Bytes
+    are missing if there are bytes outside all packets, together with a break in the times or, in AVI, an early end.
     """
     from av.error import FFmpegError
 
@@ -202,7 +202,7 @@ def picture_track(container: InputContainer) -> VideoStream:
     if not tracks:
         raise ValueError("found no pictures (only sound, or a cover?); expected a video")
     if len(tracks) > 1:
-        # Few files have several tracks, so that only those are opened twice.
+        # Only files with several tracks, which are few, are opened twice.
         with opened(container.name) as again:
             counts = dict.fromkeys((track.index for track in tracks), 0)
             for packet in again.demux(*(again.streams[index] for index in counts)):
@@ -222,7 +222,7 @@ def picture_tracks(container: InputContainer) -> list[VideoStream]:
     from av.stream import Disposition
 
     others = Disposition.attached_pic | Disposition.timed_thumbnails | Disposition.still_image | Disposition.dependent
-    # Against its stubs, PyAV returns no codec context for a stream without a decoder.
+    # Contrary to its stubs, PyAV returns no codec context for a stream without a decoder.
     tracks = (
         track
         for track in container.streams.video
@@ -247,9 +247,9 @@ def told_of_tracks(container: InputContainer, stream: VideoStream, width: int, h
 def decord_frames(path: str, times: Stamps, size: int, batch: int, threads: int) -> Iterator[Pixels]:
     """Yield the frame on screen at each time, ``(size, size, 3)`` RGB, upright, read by decord.
 
-    decord finds a frame by counting decoded frames from a key frame on, and conceals damage, so that it returns wrong
-    frames if some are lost. ValueError is raised for files in which this can happen, and after the first batch with a
-    message of FFmpeg.
+    decord finds a frame by counting decoded frames from a key frame on, and conceals damage. If frames are lost, it
+    therefore returns wrong ones. ValueError is raised for files in which this can happen, and instead of the first
+    batch for which FFmpeg writes a message.
     """
     import decord
 
@@ -362,7 +362,7 @@ def _shown_of(
 
 
 def _decode(container: InputContainer, threads: int, seek_s: float | None = None) -> Iterator[av.VideoFrame]:
-    """Decode the picture track; an error before the first frame is ignored, a later one ends it."""
+    """Decode the picture track; an error before the first frame is ignored, a later error ends the iteration."""
     from av.error import FFmpegError
 
     stream = picture_track(container)
@@ -371,7 +371,7 @@ def _decode(container: InputContainer, threads: int, seek_s: float | None = None
         stream.codec_context.thread_count = threads
     if seek_s is not None and stream.time_base:
         container.seek(int(seek_s / stream.time_base), stream=stream)
-    # Packets in AVI have no presentation times, so missing pictures cannot be noticed by them.
+    # Packets in AVI have no presentation times, so gaps between them do not show missing pictures.
     checked = _Checked(waits=stamp_of(container) == "pts")
     for packet in container.demux(stream):
         checked.expect(packet)
@@ -456,7 +456,7 @@ def _upright(frame: av.VideoFrame, size: int, form: str = "rgb24") -> Pixels:
 
 @functools.lru_cache(maxsize=1)
 def _filter(size: int, form: str, width: int, height: int, pixels: str, time_base: Fraction | None) -> Any:
-    """Return a filter that resizes as decord does; it is used again while frames have the same size and format."""
+    """Return a filter that resizes as decord does; the filter is kept for frames of the same size and format."""
     import av
     from av.filter import Graph
 

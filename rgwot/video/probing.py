@@ -87,7 +87,7 @@ def probe(path: str | os.PathLike[str], frames_fps: Fraction | None = None) -> V
 
 
 def probe_here(path: Path, frames_fps: Fraction | None = None) -> VideoInfo:
-    """Read the facts of a file in this process, which may crash; `probe` survives that."""
+    """Read the facts of a file in this process, which a damaged file may crash; `probe` uses a process of its own."""
     if not path.is_file():
         raise VideoError(path, "no such file")
     if path.stat().st_size == 0:

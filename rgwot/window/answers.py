@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+#: Seconds after which files that a run was rewriting are read again.
+AGAIN_S = 2.0
+
 
 class Answers:
     """The answers of all tasks of a study, computed one after the other.
@@ -36,8 +39,8 @@ class Answers:
         self._faults: dict[tuple[str, str], str] = {}
         # Whether a wanted answer should be learned (True), or read from what a run wrote (False).
         self._wanted: dict[tuple[str, str], bool] = {}
-        # The same for answers that could not be read during a run; they are wanted again when the run has ended.
-        self._after_run: dict[tuple[str, str], bool] = {}
+        # The same for answers that could not be read during a run; they are wanted again after a while.
+        self._unread: dict[tuple[str, str], bool] = {}
         self._at_work: tuple[str, str] | None = None
         # Locks for the fields above and for the computation: two at once would take twice as long, and share the cache.
         self._changed, self._computing = threading.Condition(), threading.Lock()
@@ -52,9 +55,9 @@ class Answers:
     def ran(self) -> None:
         """Read the latest answers from the files of a run, which also decided which of their deviations hold."""
         with self._changed:
-            for key, to_learn in [*self._after_run.items(), *((key, False) for key in self._latest)]:
-                self._wanted[key] = self._wanted.get(key, False) or to_learn
-            self._after_run.clear()
+            self._want_unread()
+            for key in self._latest:
+                self._wanted.setdefault(key, False)
             self._changed.notify()
 
     def warm(self, dataset: str, task: str) -> None:
@@ -70,20 +73,21 @@ class Answers:
     def state(self) -> dict[str, Any]:
         """Return for each task the ``version`` of its answer, and what went wrong.
 
-        ``working`` says whether another answer is being computed, ``waiting`` whether it waits for the end of a run.
+        ``working`` says whether another answer is being computed, ``waiting`` whether it waits for files that a run
+        writes.
         """
         with self._changed:
             return {
                 "/".join(key): {
                     "version": self._versions.get(key, 0),
                     "working": key in self._wanted or key == self._at_work,
-                    "waiting": key in self._after_run,
+                    "waiting": key in self._unread,
                     "fault": self._faults.get(key, ""),
                 }
                 for key in {
                     *self._versions,
                     *self._wanted,
-                    *self._after_run,
+                    *self._unread,
                     *self._faults,
                     *filter(None, [self._at_work]),
                 }  # fmt: skip
@@ -117,10 +121,16 @@ class Answers:
 
         return self._learners.setdefault(key, Learner(*key))
 
+    def _want_unread(self) -> None:
+        for key, to_learn in self._unread.items():
+            self._wanted[key] = self._wanted.get(key, False) or to_learn
+        self._unread.clear()
+
     def _work(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._wanted)
+                while not self._changed.wait_for(lambda: self._wanted, AGAIN_S):
+                    self._want_unread()
                 # Saving labels during the computation requests another answer.
                 self._at_work = key = next(iter(self._wanted))
                 to_learn = self._wanted.pop(key)
@@ -137,9 +147,11 @@ class Answers:
             with self._changed:
                 self._at_work = None
                 if unread and (running or self._running()):
-                    asked = self._after_run if self._running() else self._wanted
+                    asked = self._unread if self._running() else self._wanted
                     asked[key] = asked.get(key, False) or to_learn
                     continue
+                if to_learn:
+                    self._unread.pop(key, None)
                 self._faults[key] = fault
                 if not fault and (to_learn or answer is not None):
                     self._latest[key] = answer or {}

@@ -43,7 +43,9 @@ class _Endpoints:
         self.session = session
 
     def state(self, request: Request) -> object:
-        windows = self.session.seen(str(request.query_params.get("window", ""))[:64])
+        asked = request.query_params
+        window, page = (asked.get(key, "")[:64] for key in ("window", "page"))
+        windows = self.session.seen(window, page, asked.get("hidden") == "true")
         return {**self.session.state(), "windows": windows}
 
     def page(self, request: Request) -> Response:
@@ -137,7 +139,7 @@ class _Endpoints:
         return {}
 
     def closed(self, _: Request, content: Mapping[str, Any]) -> object:
-        self.session.gone(_text(content, "window"))
+        self.session.gone(_text(content, "window"), _text(content, "page"))
         return {}
 
 

@@ -6,6 +6,7 @@ The workflow writes the same files later: equal labels, settings and seed give e
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -24,14 +25,15 @@ from rgwot.embedding.interface import EmbeddedTask
 from rgwot.keysteps.interface import Given
 from rgwot.keysteps.labelled import Kept
 from rgwot.keysteps.labelling import extra_of
+from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.ordering import KeySteps
 from rgwot.keysteps.settings import LABELLED, Decoder, Numbered, resolved_K
 from rgwot.keysteps.suggest import frames_of, moments_of
 from rgwot.keysteps.warnings import COMPETING
 from rgwot.names import read_names, result_id
 from rgwot.paths import RESULTS, Run, Tree
-from rgwot.records import read_annotations, read_manifest, read_segments
-from rgwot.reporting.page.content import shown_truth, shown_video
+from rgwot.records import read_annotations, read_diagnostics, read_manifest, read_segments
+from rgwot.reporting.page.content import against_trivial, shown_truth, shown_video
 from rgwot.reporting.page.runs import MOST_LINES, picture, read_run
 from rgwot.reporting.page.shell import filled, in_window
 from rgwot.runtime.csv_files import write_csv
@@ -52,6 +54,11 @@ BEING_CHECKED = (
 NOT_CHECKED = (
     "Deviations with this number of key steps are not checked: a second reading of all videos decides which of them "
     "hold, when the number is saved."
+)
+#: Doubts about an answer from labels that no run has written yet.
+JUST_LEARNED = (
+    "Just learned: only your labels are certain. What can be known of the rest is told when the results are updated, "
+    "within minutes."
 )
 #: An answer changes little if it gives fewer than this share of all samples another label.
 LITTLE = 0.01
@@ -245,6 +252,15 @@ class Learner:
                 check=False,
             )
 
+    def _known_before(self, run: Run) -> list[str]:
+        """Return sentences on how far to trust an answer that no run has checked, from the last one that was."""
+        with suppress(RgwotError, OSError):
+            written = read_diagnostics(self.tree.at(paths.DIAGNOSTICS, run))
+            if written.left_out is not None:
+                before = left_out_sentence(written.left_out, len(written.taught))
+                return [JUST_LEARNED, f"Checked before your last labels: {before[0].lower()}{before[1:]}"]
+        return [JUST_LEARNED]
+
     def _labels(self, study: Study) -> _Labels:
         entry = study.config.dataset(self.dataset)
         manifest = read_manifest(self.tree.at(paths.MANIFEST))
@@ -310,15 +326,19 @@ class Learner:
         videos = [shown_video(row, page, root, strip=False) for row in manifest.to_dict("records")]
         assert shown.procedure is not None
         procedure, deviations = shown.procedure
+        doubts = shown.cautions or against_trivial(run, {}, annotated=False, taught=False)
+        warnings = [in_window(warning) for warning in shown.facts.warnings]
+        if pending and shown.facts.given:
+            warnings = [*self._known_before(run), *warnings]
         order = dict.fromkeys([*procedure.order, *shown.facts.steps])
         facts = replace(
             shown.facts,
             folder=self.tree.keysteps(run).as_posix(),
-            warnings=[in_window(warning) for warning in shown.facts.warnings],
+            warnings=warnings,
             colour={str(step): place for place, step in enumerate(order, 1)},
         )
         drawn = picture(
-            0, procedure, deviations, shown.recordings, videos, shown.cautions, facts.given, shown.every, shown.own,
+            0, procedure, deviations, shown.recordings, videos, doubts, facts.given, shown.every, shown.own,
             shown.number, blind=shown.blind, pending=pending,
             competing=[warning for warning in facts.warnings if warning.lower().startswith(COMPETING)],
         )  # fmt: skip

@@ -13,11 +13,11 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.study.datasets import tasks
 from rgwot.study.study import Study
 
-#: The stages of a first answer, and the first words of the names of their rules; other rules belong to the last one.
+#: The stages of a first answer, and the first words of the names of their rules; other rules belong to the second one.
 STAGES = {
     "reading the videos": ("manifest", "strips", "extract", "import", "index"),
-    "finding key steps": ("embed", "train", "decode"),
-    "writing the page": (),
+    "finding key steps": ("embed", "train", "decode", "evaluate", "view"),
+    "writing the page": ("page", "first"),
 }
 #: What follows the reading of the videos takes about this part of its time, and these seconds for each job.
 AFTER_READING, EACH_JOB_S = 0.5, 1.5
@@ -37,10 +37,8 @@ def stage_of(rules: Iterable[str]) -> int:
     1
     """
     heads = {rule.partition("_")[0] for rule in rules}
-    return min(
-        (next((at for at, stage in enumerate(STAGES.values(), 1) if head in stage), len(STAGES)) for head in heads),
-        default=0,
-    )
+    stages = [next((at for at, stage in enumerate(STAGES.values(), 1) if head in stage), 2) for head in heads]
+    return min(stages, default=0)
 
 
 class Remaining:

@@ -28,6 +28,8 @@ PORTS = range(8765, 8785)
 def serve(folder: Path, host: str, port: int | None, browser: bool, say: Callable[[str], None]) -> None:
     """Open a study, or a folder of videos, until Ctrl-C, or until the last window has been closed for a while.
 
+    A run that is at work then goes on to its end, and the server with it.
+
     Parameters
     ----------
     folder
@@ -55,7 +57,7 @@ def serve(folder: Path, host: str, port: int | None, browser: bool, say: Callabl
         say(f"From another machine, first: ssh -L {port}:127.0.0.1:{port} {socket.gethostname()}")
     else:
         say("Anybody on the network can read what you do here, and the token: this is plain HTTP.")
-    say(f"Ctrl-C ends the server, and so does closing its last window, {ALONE_S:.0f} s later.")
+    say(f"Ctrl-C ends the server, and so does closing its last window, {ALONE_S:.0f} s later or after the run at work.")
     server = uvicorn.Server(
         uvicorn.Config(
             Guard(application(session), keys, host),
@@ -73,14 +75,7 @@ def serve(folder: Path, host: str, port: int | None, browser: bool, say: Callabl
     # Uvicorn logs a traceback for each request that the end of the server cuts off.
     logging.getLogger("uvicorn.error").addFilter(lambda _: not server.should_exit)
 
-    def watch() -> None:
-        while not server.should_exit:
-            time.sleep(1)
-            if session.alone():
-                say("The last window was closed, so the server ends.")
-                server.should_exit = True
-
-    threading.Thread(target=watch, daemon=True, name="windows").start()
+    threading.Thread(target=_watch, args=(session, server, say), daemon=True, name="windows").start()
     if browser:
         threading.Thread(target=_browse, args=(f"{address}{keys.once}", server), daemon=True, name="browser").start()
     # Uvicorn raises the signal that ended it once more; SIGTERM would then end the process at once, but not its run.
@@ -91,6 +86,21 @@ def serve(folder: Path, host: str, port: int | None, browser: bool, say: Callabl
         pass
     finally:
         session.close()
+
+
+def _watch(session: Session, server: uvicorn.Server, say: Callable[[str], None], every_s: float = 1.0) -> None:
+    """End a server whose windows were all closed, after the run at work; look every ``every_s`` seconds."""
+    waits = False
+    while not server.should_exit:
+        time.sleep(every_s)
+        if not session.alone():
+            waits = False
+        elif not session.at_work():
+            say("The last window was closed, so the server ends.")
+            server.should_exit = True
+        elif not waits:
+            waits = True
+            say("The last window was closed. The server ends after the run at work; Ctrl-C ends both at once.")
 
 
 def _browse(address: str, server: uvicorn.Server) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,8 +26,9 @@ from rgwot.window.study_files import CONFIG, contents, entries_of, save_another_
 
 Answer = TypeVar("Answer")
 
-#: Seconds after which a silent window counts as closed; browsers let hidden pages send once a minute.
-SILENT_S = 150.0
+#: Seconds after which a silent window counts as closed, if it was in sight or hidden: usually a window says that it is
+#: closed, but not if its browser ends at once, and browsers let hidden pages send once a minute.
+SILENT_S, HIDDEN_S = 60.0, 150.0
 #: Seconds for which the server goes on without a window: time to open another one.
 ALONE_S = 30.0
 
@@ -46,7 +48,9 @@ class Session:
         self._lock = threading.RLock()
         self._study: tuple[object, Study] | None = None
         self._generation = 0
+        # The open windows, with the time up to which each counts as open; and the last pages that were closed.
         self._windows: dict[str, float] = {}
+        self._closed = deque[str](maxlen=100)
         self._alone_since = time.monotonic()
         self._met = False
         if isinstance(opened, Path):
@@ -92,30 +96,35 @@ class Session:
 
     # Windows
 
-    def seen(self, window: str) -> int:
-        """Record that a window is open; return the number of open windows."""
+    def seen(self, window: str, page: str = "", hidden: bool = False) -> int:
+        """Record that a window shows a page, which may be ``hidden``; return the number of open windows."""
         with self._lock:
             self._met = True
             now = time.monotonic()
-            if len(self._windows) < 100 or window in self._windows:
-                self._windows[window] = now
-            self._windows = {name: last for name, last in self._windows.items() if now - last < SILENT_S}
+            # A request of a page may be answered after the message that the page was closed.
+            if page not in self._closed and (len(self._windows) < 100 or window in self._windows):
+                self._windows[window] = now + (HIDDEN_S if hidden else SILENT_S)
+            self._windows = {name: until for name, until in self._windows.items() if now < until}
             return len(self._windows)
 
-    def gone(self, window: str) -> None:
-        """Note that a window was closed, or shows another page."""
+    def gone(self, window: str, page: str = "") -> None:
+        """Note that a window was closed, or shows another page than this one."""
         with self._lock:
             self._windows.pop(window, None)
+            if page:
+                self._closed.append(page)
             self._alone_since = time.monotonic()
 
     def alone(self) -> bool:
-        """Return whether every window has been closed for a while, and no run is at work."""
+        """Return whether every window has been closed for a while; none counts before the first was opened."""
         with self._lock:
             now = time.monotonic()
-            last = max([*self._windows.values(), 0.0])
-            closed = not self._windows or now - last > SILENT_S
-            idle = self.proposal is not None or not self.runs.at_work()
-            return self._met and closed and idle and now - self._alone_since > ALONE_S
+            closed = all(until < now for until in self._windows.values())
+            return self._met and closed and now - self._alone_since > ALONE_S
+
+    def at_work(self) -> bool:
+        """Return whether a run of this server is at work."""
+        return self.proposal is None and self.runs.at_work()
 
     # What pages ask for
 
@@ -134,12 +143,15 @@ class Session:
             # A run rewrites files; files that are missing are reported only after the run has ended.
             listed, problem = [], "" if self.runs.at_work() else one_line(error)
         run = self.runs.state()
-        left = self._remaining(run, footage(self.study()) if run["progress"] else {})
+        is_reading = run["at_work"] and (run["progress"] or run["stage"] == 1)
+        videos = footage(self.study()) if is_reading else {}
+        left = self._remaining(run, videos)
+        read = [sum(one.is_read for one in videos.values()), len(videos)]
         return {
             "folder": str(Path.cwd()),
             "tasks": listed,
             "problem": problem,
-            "run": {**run, "stages": list(STAGES), "left_s": left},
+            "run": {**run, "stages": list(STAGES), "left_s": left, "read": read},
             "answers": self.answers.state(),
         }
 

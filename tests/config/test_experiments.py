@@ -182,7 +182,7 @@ def test_canonical_decoder(written, method, canonical):
         ("rgwt", "did you mean 'rgwot'"),
         ("rgwot@alpha", "key=value"),
         ("rgwot@alpha=0.1,alpha=0.2", "repeated"),
-        ("rgwot@alpha=0.1,ot.alpha=0.2", "same key"),
+        ("rgwot@alpha=0.1,ot.alpha=0.2", "are one key; give it once"),
         ("rgwot@alpha=inf", "finite"),
         ("rgwot@alpha=5", "less than 1"),
         ("rgwot@features.fps=1", "unknown key"),

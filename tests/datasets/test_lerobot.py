@@ -246,7 +246,7 @@ def test_episodes_without_a_file_are_refused_or_left_out(
     old: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (old / f"videos/chunk-000/{CAMERA}/episode_000001.mp4").unlink()
-    with pytest.raises(RgwotError, match="episode_000001.mp4: no such file; expected that of episode 1; download it"):
+    with pytest.raises(RgwotError, match="episode_000001.mp4: no such file; expected episode 1; download the file"):
         import_episodes(old, tmp_path / "out")
     assert import_episodes(old, tmp_path / "out", on_bad_video="skip") == 2
     assert "1 of 3 episodes are left out" in caplog.text

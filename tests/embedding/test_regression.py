@@ -127,7 +127,7 @@ def test_only_the_drawn_videos_train(write_stores: Callable[..., list[FeatureSto
         for other in stores[i + 1 :]
     ]
     assert sum(alike) == 1
-    with pytest.raises(RgwotError, match=r"data\.n_train: found 5, expected at most the 4 videos"):
+    with pytest.raises(RgwotError, match=r"data\.n_train: found 5, expected at most 4, all videos"):
         Regression(data=DrawnVideosSettings(n_train=5))(stores, 0)
 
 

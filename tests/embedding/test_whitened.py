@@ -224,6 +224,17 @@ def test_channels_of_few_values_that_recur_are_discrete() -> None:
     assert discrete(steady[:8, None], steady[8:14, None]) == [False]
 
 
+def test_a_resampled_video_among_others_leaves_channels_discrete() -> None:
+    rng = np.random.default_rng(0)
+    tool = np.repeat(rng.integers(3, size=(300, 1)), 10, axis=0).astype(float)
+    between = np.linspace(0, 1, 1000)[:, None] * tool[:1000]
+    assert len(np.unique(between)) > 100
+    assert discrete(tool[:1000], between) == [False]
+    assert discrete(tool[:1000], tool[1000:2000], between) == [True]
+    assert discrete(tool[:1000], between, between) == [False]
+    assert discrete(*18 * [tool], between, between) == [True]
+
+
 MOVING = Whitened(speed=True, variability="apart")
 
 

@@ -257,7 +257,7 @@ def test_marks_stay_marks(browser: Browser, tmp_path: Path) -> None:
     window.run("byId('editing').open = true")
     see(window, 1)
     # The annotation has a segment of background, and marks of a key step and of background.
-    assert window.get("bar(1, -1).getAttribute('aria-label')") == "ground truth: 1 segment and 2 marks of second"
+    assert window.get("bar(1, -1).getAttribute('aria-label')") == "annotation: 1 segment and 2 marks of second"
     labels = '[...document.querySelectorAll(\'.card[data-video="1"] .bar[data-run="{}"] .mark\')]'
     labels += ".map((one) => one.getAttribute('aria-label'))"
     told = ["stir, marked at 0:01.0", "background, marked at 0:03.5"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,38 @@ def test_colours_of_steps_are_read_with_their_ink() -> None:
         assert contrast(colour, ink_on(colour)) >= 4.5
         assert ink_on(colour) == max(("#000000", "#FFFFFF"), key=lambda ink: contrast(ink, colour))
     assert all(f"background-color:{colour}" in style_sheet() for colour in STEP_COLOURS)
+
+
+#: What readers without one kind of cone see, from linear RGB (Machado, Oliveira and Fernandes 2009).
+VISION = {
+    "protanopia": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "deuteranopia": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "tritanopia": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+    "all cones": np.eye(3).tolist(),
+}
+
+
+def oklab(colour: str, vision: list[list[float]]) -> np.ndarray:
+    """Return lightness (0 to 1) and two axes of hue of ``#RRGGBB`` (Ottosson 2020), as a reader sees it."""
+    sent = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    linear = np.where(sent <= 0.04045, sent / 12.92, ((sent + 0.055) / 1.055) ** 2.4)
+    cones = [[0.4122, 0.5363, 0.0514], [0.2119, 0.6807, 0.1074], [0.0883, 0.2817, 0.6300]]
+    axes = [[0.2105, 0.7936, -0.0041], [1.9780, -2.4286, 0.4506], [0.0259, 0.7828, -0.8087]]
+    seen: np.ndarray = np.array(axes) @ np.cbrt(np.array(cones) @ np.clip(np.array(vision) @ linear, 0, 1))
+    return seen
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_colours_of_steps_differ_to_every_reader_and_none_is_nearly_black(vision: str) -> None:
+    seen = [oklab(colour, VISION[vision]) for colour in STEP_COLOURS]
+    assert min(lightness for lightness, _, _ in seen) > 0.33
+
+    def nearest(colours: list[np.ndarray]) -> float:
+        return min(float(np.linalg.norm(one - other)) for one, other in combinations(colours, 2))
+
+    # The first twelve are as far apart as Okabe and Ito's.
+    assert nearest(seen[:12]) >= min(0.075, nearest(seen[:7]))
+    assert nearest(seen) > 0.04
 
 
 def test_a_key_step_goes_to_the_annotated_step_it_shares_most_frames_with() -> None:

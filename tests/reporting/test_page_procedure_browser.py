@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -80,6 +81,10 @@ def test_a_key_step_has_the_colour_and_the_name_that_it_has_below(window: Window
     assert (found := dict(window.get(called))).pop(str(step)) == name
     assert found
     assert all(text == f"step {other}" for other, text in found.items())
+    # A sentence that begins with a key step without a name begins with a capital letter.
+    other = f"document.querySelector('{OWN} .called[data-step=\"{next(iter(found))}\"]')"
+    window.run(f"{other}.before('Here it ends. '); drawProcedure()")
+    assert window.get(f"{other}.textContent") == f"Step {next(iter(found))}"
     window.run("localStorage.clear()")
 
 
@@ -121,6 +126,63 @@ def test_the_picture_works_from_the_keyboard(pages: dict[str, Path], browser: Br
     assert window.get(lit) == [["1"], [], ["2", "3"]]
     outline = window.get("getComputedStyle(document.activeElement).outlineStyle")
     assert outline != "none"
+    assert window.errors == []
+
+
+def test_a_card_plays_its_key_step_from_start_to_end(window: Window) -> None:
+    window.resize(1280, 900)
+    step = int(window.get(f"Number(document.querySelector('{OWN} .node').dataset.step)"))
+    window.run(f"rename(0, {step}, 'pour')")
+    video, seconds = window.get(
+        "(({ dataset }) => [Number(dataset.video), Number(dataset.seconds)])"
+        f"(document.querySelector('{OWN} .node [data-seconds]'))"
+    )
+    start, end = next(
+        (first, last)
+        for first, last, own in window.get(f"occurrencesOf({video}, 0)")
+        if own == step and first <= seconds < last
+    )
+    window.click_on(f"{OWN} .node .face")
+    title = window.get("byId('player-title').textContent")
+    assert title.startswith(window.get(f"DATA.videos[{video}].name"))
+    assert re.search(rf", key step {step}: pour, 0:\d\d\.\d to 0:\d\d\.\d$", title)
+    playing = "document.querySelector('#player video')"
+    window.wait_for(f"{playing}?.currentTime > {start}")
+    assert window.get(f"{playing}.currentTime") < start + 2
+    # It stops at the end, also after a jump; whoever plays on sees the rest.
+    window.run(f"{playing}.currentTime = {max(start, end - 0.6)}")
+    window.wait_for(f"{playing}.paused", 20)
+    assert window.get(f"{playing}.currentTime") == pytest.approx(end, abs=0.2)
+    window.run(f"rename(0, {step}, ''); {playing}.currentTime = {start}; {playing}.play()")
+    window.wait_for(f"{playing}.currentTime > {start}")
+    assert window.get("state.playing.until") is None
+    assert window.errors == []
+
+
+SIZES = ((1400, 900), (1000, 500), (390, 844))
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_nothing_moves_when_the_player_comes_and_goes(window: Window, width: int, height: int) -> None:
+    window.resize(width, height, mobile=width < 600)
+    clickable = f"{OWN} :is(.face, .seg, .deviation)"
+    places = f"[...document.querySelectorAll('{clickable}')].map((e) => e.getBoundingClientRect().toJSON())"
+    for clicked in (f"{OWN} .node .face", f"{OWN} .line:last-child .seg"):
+        for edge in ("start", "center", "end"):
+            window.run(f"document.querySelector('{clicked}').scrollIntoView({{ block: '{edge}' }})")
+            window.frames()
+            before = window.get(places)
+            window.run(f"document.querySelector('{clicked}').click()")
+            window.wait_for("document.querySelector('#player video')?.readyState >= 1")
+            assert window.get(places) == before
+            # It covers nothing that one clicks in a wide window, and not what was clicked in a narrow one.
+            own = window.get("byId('player').getBoundingClientRect().toJSON()")
+            one = window.get(f"document.querySelector('{clicked}').getBoundingClientRect().toJSON()")
+            for box in before if width >= 1200 else [one]:
+                beside = box["right"] <= own["left"] or box["left"] >= own["right"]
+                assert beside or box["bottom"] <= own["top"] or box["top"] >= own["bottom"], (clicked, edge)
+            window.run("stopPlayer()")
+            assert window.get(places) == before
     assert window.errors == []
 
 

@@ -49,6 +49,14 @@ def test_times_are_those_of_the_segments_and_a_file_has_them_all(window: Window,
     )
     steps = table[table["key_step"] > 0].groupby("key_step")["occurrences"].sum()
     assert sorted(map(int, shown[1:])) == sorted(steps.tolist())
+    # Time of no key step has a column only if there is some, and what is not there is empty, not 0.0.
+    rests = (
+        f"[...document.querySelectorAll('{OWN} .budget table')[1].rows]"
+        ".map((row) => [...row.cells].map((cell) => cell.textContent)).map((cells) => cells[cells.length - 2])"
+    )
+    assert "Rest" not in window.get(rests)
+    window.run(f"DATA.videos[1].duration += 1.2; drawBudget(document.querySelector('{OWN} .budget'))")
+    assert window.get(rests) == ["Rest", "", "1.2", "", ""]
     assert window.errors == []
 
 
@@ -65,12 +73,35 @@ def test_examples_of_a_step_play_together_and_again(window: Window) -> None:
     assert [start - first for start, first in zip(starts, told, strict=True)] == pytest.approx(
         [0.2] * len(told), abs=0.35
     )
+    # They have their size and a picture before the videos are there.
+    window.run("closeExamples(); byId('rows').querySelectorAll('.play')[1].click()")
+    early = "[...document.querySelectorAll('.examples video')].map((one) => one.getBoundingClientRect().height)"
+    heights = window.get(early)
+    assert min(heights) > 50
+    window.wait_for(f"{PLAYERS}.every((one) => one.style.backgroundImage.startsWith('url'))")
+    window.wait_for(f"{PLAYERS}.every((one) => !one.paused)", 20)
+    assert window.get(early) == heights
+    # Those of another step that are closed above do not move what was clicked.
+    row = "byId('rows').querySelectorAll('.keystep')[2]"
+    before = window.get(f"({row}.scrollIntoView({{block: 'center'}}), {row}.getBoundingClientRect().top)")
+    window.run(f"{row}.querySelector('.play').click()")
+    assert window.get(f"{row}.getBoundingClientRect().top") == pytest.approx(before, abs=1)
     # All players reach the end, and begin again.
     window.wait_for(f"{PLAYERS}.every((one) => one.paused)", 20)
     window.wait_for(f"{PLAYERS}.every((one) => !one.paused)", 20)
     window.click_on("#tab-videos")
     assert window.get("document.querySelector('.examples')") is None
     assert window.errors == []
+
+
+def test_a_field_stays_in_its_place_while_a_name_is_typed(window: Window) -> None:
+    window.click_on("#tab-steps")
+    place = "document.querySelector('#rows input').getBoundingClientRect().toJSON()"
+    before = window.get(place)
+    window.click_on("#rows input")
+    window.write("a name that is longer than the place for it beside the number")
+    assert window.get(place) == window.get(place) | {key: before[key] for key in ("x", "width")}
+    window.run("forgetTyped(0)")
 
 
 def test_videos_are_listed_by_their_deviations_or_a_part_of_their_name(window: Window) -> None:

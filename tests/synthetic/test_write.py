@@ -106,7 +106,7 @@ def test_a_task_is_the_same_whatever_is_beside_it():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"min_s": 50.0, "max_s": 40.0}, "max_s = 40"),
+        ({"min_s": 50.0, "max_s": 40.0}, "max_s: found 40, expected at least min_s = 50"),
         ({"tasks": ("a", "a")}, "expected every task once"),
         ({"colour": "red"}, "colour"),
     ],

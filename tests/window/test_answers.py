@@ -52,6 +52,22 @@ def test_files_that_a_run_rewrites_are_not_faults_and_are_read_after_it(running:
     assert answers.state()["mine/tea"]["waiting"] is False
 
 
+@pytest.mark.parametrize("saved_again", [False, True])
+def test_labels_are_learned_during_a_run_once_their_files_are_there(
+    monkeypatch: pytest.MonkeyPatch, saved_again: bool
+) -> None:
+    monkeypatch.setattr("rgwot.window.answers.AGAIN_S", 60 if saved_again else 0.05)
+    reader, answers = Reader(), Answers(lambda: Study.of({}), lambda: True)
+    answers._learners["mine", "tea"] = reader  # type: ignore[assignment]
+    answers.want("mine", "tea")
+    wait_for(lambda: answers.state()["mine/tea"]["waiting"])
+    reader.missing = False
+    if saved_again:
+        answers.want("mine", "tea")
+    wait_for(lambda: answers.state()["mine/tea"]["version"] == 1)
+    assert answers.state()["mine/tea"]["waiting"] is False
+
+
 def test_a_question_during_a_run_waits_for_it() -> None:
     def unread() -> None:
         raise RgwotError("manifest.csv: cannot be read")

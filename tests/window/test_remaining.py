@@ -27,8 +27,9 @@ def reading(video: int, share: float) -> tuple[dict[str, Any], dict[str, Footage
 
 def test_the_stage_is_that_of_the_first_job_at_work() -> None:
     assert stage_of(["view", "import_video", "decode_trivial"]) == 1
-    assert list(STAGES)[stage_of(["decode_trivial", "view"]) - 1] == "finding key steps"
-    assert stage_of(["view"]) == 3
+    assert list(STAGES)[stage_of(["page", "decode_trivial"]) - 1] == "finding key steps"
+    assert stage_of(["bundle"]) == 2
+    assert stage_of(["page_index"]) == 3
     assert stage_of([]) == 0
 
 

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -19,7 +20,7 @@ from served import Served, serving
 from videos import write_video
 
 from rgwot.runtime.errors import RgwotError
-from rgwot.window import beginning, server
+from rgwot.window import beginning, server, session
 from rgwot.window.beginning import Proposal, begin, study_or_proposal
 from rgwot.window.guard import MOST_BYTES
 from rgwot.window.server import MOST_CONNECTIONS
@@ -271,6 +272,38 @@ def test_a_second_window_is_counted(served: Served) -> None:
     assert json.loads(ask(served, "/api/state?window=two")[2])["windows"] == before + 1
     assert ask(served, "/api/closed", "POST", {"window": "two"})[0] == 200
     assert json.loads(ask(served, "/api/state?window=one")[2])["windows"] == before
+
+
+def test_a_request_after_the_message_that_a_page_is_closed_opens_no_window(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def windows(query: str) -> int:
+        return json.loads(ask(served, f"/api/state?{query}")[2])["windows"]
+
+    for other in [*served.session._windows]:
+        served.session.gone(other)
+    assert windows("window=one&page=a") == 1
+    ask(served, "/api/closed", "POST", {"window": "one", "page": "a"})
+    assert windows("window=one&page=a") == 0
+    # A page that is loaded anew in this window is another one.
+    assert windows("window=one&page=b") == 1
+    # A window that no longer asks counts as closed, later if it is hidden.
+    monkeypatch.setattr(session, "SILENT_S", 0.0)
+    assert windows("window=one&page=b") == 0
+    assert windows("window=one&page=b&hidden=true") == 1
+    ask(served, "/api/closed", "POST", {"window": "one", "page": "b"})
+    assert not served.session.alone()
+    monkeypatch.setattr(session, "ALONE_S", 0.0)
+    assert served.session.alone()
+
+
+def test_without_a_window_the_server_ends_after_the_run_at_work_and_says_so() -> None:
+    alone, at_work = [False, True, True, True], [True, True, False]
+    windows = SimpleNamespace(alone=lambda: alone.pop(0), at_work=lambda: at_work.pop(0))
+    lines, watched = list[str](), SimpleNamespace(should_exit=False)
+    server._watch(windows, watched, lines.append, every_s=0)  # type: ignore[arg-type]
+    assert ["after the run" in line for line in lines] == [True, False]
+    assert watched.should_exit
 
 
 def test_a_lock_of_another_run_is_shown_and_not_removed(served: Served) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -71,11 +72,11 @@ def test_after_the_last_label_is_undone_the_result_without_labels_is_shown(windo
     key = window.get("document.querySelector('#label-status').textContent").split()[1]
     window.press(key)
     window.wait_for("factsOf(state.run).given.length === 1", 60)
-    assert summary(window) == "3 videos, 1 annotated, 2 results"
+    assert summary(window) == "3 videos, 1 annotated, 2 results."
     window.press("Control+z")
     assert window.get("document.querySelector('#label-status').textContent") == ""
     window.wait_for("factsOf(state.run).id === 'raw/kmeans/seed0'", 60)
-    assert summary(window) == "3 videos, none annotated, 1 result"
+    assert summary(window) == "3 videos, none annotated, 1 result."
     assert window.get("segmentsOf(0, state.run).length") > 1
     assert window.errors == []
 
@@ -190,7 +191,7 @@ def test_what_comes_and_goes_moves_nothing_and_a_new_page_has_the_same_tab(windo
     before = window.get(axis), window.get(newer)
     window.run("showState({run: {fault: 'a long message '.repeat(60)}, tasks: [], answers: {}})")
     assert (window.get(axis), window.get(newer)) == before
-    window.run("showState({run: {at_work: true, seconds: 1}, tasks: [], answers: {}})")
+    window.run("showState({run: {at_work: true, seconds: 1, stage: 0}, tasks: [], answers: {}})")
     assert (window.get(axis), window.get(newer)) == before
     # A summary stays where it is when its details are unfolded.
     words = "document.querySelector('#about-result > summary').getBoundingClientRect().top"
@@ -544,19 +545,41 @@ def test_the_last_page_stays_while_a_run_makes_it_again(window: Window, task: Ta
     assert window.errors == []
 
 
-def test_what_was_clicked_keeps_its_place_when_the_player_comes_and_goes(window: Window) -> None:
-    window.resize(1000, 500)
-    moment = ".procedure:not([hidden]) .line:last-child .axis .seg"
-    window.wait_for(f"document.querySelector('{moment}') !== null")
-    window.box(moment)
-    top = f"document.querySelector('{moment}').getBoundingClientRect().top"
-    before = window.get(top)
-    window.run(f"document.querySelector('{moment}').click()")
-    window.wait_for("!document.querySelector('#player').hidden")
-    assert window.get(top) == pytest.approx(before, abs=1)
-    window.press("Escape")
-    window.wait_for("document.querySelector('#player').hidden")
-    assert window.get(top) == pytest.approx(before, abs=1)
+def test_on_a_phone_video_bar_and_keys_are_on_one_screen(window: Window) -> None:
+    window.resize(390, 844, mobile=True)
+    window._protocol.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    window.run("document.querySelector('#tab-label').click()")
+    window.wait_for("document.querySelector('#label-stage video')?.readyState >= 2")
+    names = ", ".join(f"step {letter}" for letter in "abcdefghijklmn")
+    window.run("document.querySelector('#label-new').focus({ preventScroll: true })")
+    window.write(names)
+    window.press("Enter")
+    window.frames()
+    boxes = window.get(
+        "['#tab-label', '#label-stage video', '#label-scroll', '#label-keys'].map((one) => "
+        "document.querySelector(one).getBoundingClientRect().toJSON())"
+    )
+    # One below the other, none off the screen.
+    for above, below in pairwise(boxes):
+        assert above["bottom"] <= below["top"] + 1
+    assert boxes[-1]["bottom"] <= 844
+    buttons = "[...document.querySelectorAll('#label-keys .named')]"
+    seen = window.get(f"{buttons}.map((e) => e.getBoundingClientRect().toJSON())")
+    assert min(min(box["width"], box["height"]) for box in seen) >= 40
+    assert sum(box["bottom"] <= boxes[-1]["bottom"] for box in seen) >= 15
+    # A tap labels at the playhead, and moves nothing.
+    window.run(f"seek(1000); {buttons}[4].click()")
+    assert window.get("labelsOf(stage.video)[0].slice(0, 3)")[::2] == [1000, "step a"]
+    assert window.get("document.querySelector('#label-keys').getBoundingClientRect().top") == pytest.approx(
+        boxes[-1]["top"], abs=1
+    )
+    # From the 17th colour on, a line at the edge distinguishes names; the text has no ground of its own.
+    dashed = "document.querySelector('#label-keys .dashed')"
+    assert window.get(f"getComputedStyle({dashed}.firstChild).backgroundColor") == "rgba(0, 0, 0, 0)"
+    assert window.get("document.documentElement.scrollWidth") <= 390
+    window.run("document.querySelector('#tab-ask').click()")
+    window.wait_for("document.querySelector('#ask-bars .bar') !== null")
+    assert window.get("document.querySelector('#ask-bars .bar').getBoundingClientRect().width") > 350
     assert window.errors == []
 
 

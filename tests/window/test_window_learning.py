@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -19,7 +20,7 @@ from rgwot.stages.decode import decode, write_keysteps
 from rgwot.study.jobs import decoder_for
 from rgwot.study.pages import names_file
 from rgwot.study.study import Study, Task
-from rgwot.window.learning import Learner
+from rgwot.window.learning import JUST_LEARNED, Learner
 from rgwot.window.saving import Saving
 from rgwot.window.study_files import contents
 
@@ -136,7 +137,7 @@ def test_deviations_are_not_stated_as_sure_before_a_run_decided_on_them(task: Ta
     answer = learner.learned(study)
     assert answer is not None
     told = answer["picture"].count('class="deviation')
-    assert answer["picture"].count(", not checked</span>") == told
+    assert answer["picture"].count("not checked</span>") == told
     assert answer["picture"].count("nothing found yet") + (told > 0) > 0
     # Files made from other labels do not count.
     by_the_workflow(tmp_path)
@@ -152,6 +153,25 @@ def test_deviations_are_not_stated_as_sure_before_a_run_decided_on_them(task: Ta
         assert learner.written(study) is None
     finally:
         (task.root / "tea" / "second.csv").unlink()
+
+
+def test_until_a_run_has_checked_labels_what_was_known_before_them_is_told(task: TaskFolder, tmp_path: Path) -> None:
+    def warnings() -> list[str]:
+        answer = Learner("mine", "tea").learned(Study.of(CONFIG))
+        assert answer is not None
+        told: list[str] = answer["facts"]["warnings"]
+        return told
+
+    by_the_workflow(tmp_path)
+    written = task.tree.keysteps(RUN)
+    shutil.rmtree(written, ignore_errors=True)
+    assert warnings()[0] == JUST_LEARNED
+    shutil.copytree(tmp_path / "found", written)
+    file = written / "diagnostics.json"
+    left_out = {"videos": ["first", "second", "third"], "frames_right": 0.85, "shares": [0.7, 0.9, 0.95]}
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"left_out": left_out}))
+    assert warnings()[0] == JUST_LEARNED
+    assert "85 of 100 frames" in warnings()[1]
 
 
 def test_a_table_of_groups_is_given_as_it_is(task: TaskFolder) -> None:

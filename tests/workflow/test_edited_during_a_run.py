@@ -12,7 +12,7 @@ from checkouts import SNAKEMAKE, Checkout, Said, run
 
 from rgwot.runtime.errors import RgwotError
 from rgwot.study import study as studies
-from rgwot.study.study import CONFIGURATIONS, Task, configuration_of_the_run
+from rgwot.study.study import CONFIGURATIONS, Task, configuration_of_the_run, in_job
 
 CONFIG = """
 datasets:
@@ -109,16 +109,28 @@ def test_a_job_on_this_machine_uses_the_configuration_of_its_run(study: Checkout
 
 
 def test_of_several_modules_an_edited_configuration_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(CONFIGURATIONS, raising=False)
     monkeypatch.setattr(studies, "_OF_THIS_RUN", [])
-    monkeypatch.setenv(CONFIGURATIONS, "of another run")
     one, two = {"decode": {"K": 4}}, {"decode": {"K": 5}, "seeds": [0]}
-    assert [configuration_of_the_run(content, in_job=False) for content in (one, two)] == [one, two]
-    assert [configuration_of_the_run(content, in_job=True) for content in (one, two)] == [one, two]
+    assert [configuration_of_the_run(content) for content in (one, two)] == [one, two]
+    assert not in_job()
+    # As in a job, which has read nothing yet.
+    monkeypatch.setattr(studies, "_OF_THIS_RUN", [])
+    assert in_job()
+    assert [configuration_of_the_run(content) for content in (one, two)] == [one, two]
     with pytest.raises(RgwotError, match="configuration: edited during the run"):
-        configuration_of_the_run({"decode": {"K": 3}}, in_job=True)
-    monkeypatch.delenv(CONFIGURATIONS)
-    with pytest.raises(RgwotError, match="use an executor that passes environment variables on to jobs"):
-        configuration_of_the_run(one, in_job=True)
+        configuration_of_the_run({"decode": {"K": 3}})
+
+
+def test_a_run_in_another_folder_is_no_job_of_the_run_that_starts_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv(CONFIGURATIONS, raising=False)
+    monkeypatch.setattr(studies, "_OF_THIS_RUN", [])
+    configuration_of_the_run({"decode": {"K": 4}})
+    monkeypatch.setattr(studies, "_OF_THIS_RUN", [])
+    monkeypatch.chdir(tmp_path)
+    assert configuration_of_the_run({"decode": {"K": 5}}) == {"decode": {"K": 5}}
 
 
 # Files that people edit, and that jobs read: one that was edited while a job read it is older than what the job wrote.

@@ -17,8 +17,8 @@ report: "../report/workflow.rst"
 
 
 with mistakes_in_one_line():
-    # A job on a cluster reads the configuration files again, and somebody may have edited them since the run began.
-    began_with = configuration_of_the_run(config, not workflow.is_main_process)
+    # A job on a cluster plans again, and somebody may have edited the configuration files since the run began.
+    began_with = configuration_of_the_run(config)
     config.clear()
     config.update(began_with)
     # Reported here in one line, before Snakemake fails because of it.

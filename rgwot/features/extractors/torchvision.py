@@ -19,7 +19,7 @@ __all__ = ["check", "maps", "network", "randomise", "weights"]
 
 
 def network(member: str) -> nn.Module:
-    """Return a model up to a layer, from standardised frames (B, 3, H, W) to what `maps` takes."""
+    """Return a model up to a layer, from standardised frames (B, 3, H, W) to outputs that `maps` converts."""
     from torchvision.models import get_model
     from torchvision.models.feature_extraction import create_feature_extractor
 

@@ -103,14 +103,14 @@ class ExportedVideo:
     name
         The id of the video in the results.
     path
-        The video file: absolute if the folder of the dataset was given, otherwise as in the manifest. Without a
-        video it is the file of features, without a manifest the name of the video.
+        The video file: absolute if the folder of the dataset was given, otherwise as in the manifest. If there is no
+        video, it is the file of features; if there is no manifest, the name of the video.
     duration_s, fps, size
         Length in seconds, frames per second, width and height in pixels (NaN if unknown).
     vocabulary
         The labels of all key steps of the result, by key step.
     silence
-        What time without a segment means, if the annotation says it.
+        How time without a segment is read, if the annotation says it.
     start_s
         When a player shows the first frame. Segments, deviations and ``duration_s`` are in the time of the player.
     deviations
@@ -229,11 +229,11 @@ def videos_of(
     Parameters
     ----------
     segments
-        Columns ``video`` (id), ``start_s``, ``end_s`` (seconds) and ``key_step``; 0 is background. A column
-        ``silence`` says what time without a segment means, ``shows`` and ``counts`` which are occurrences.
+        Columns ``video`` (id), ``start_s``, ``end_s`` (seconds) and ``key_step``; 0 is background. A column ``silence``
+        says how time without a segment is read, ``shows`` and ``counts`` which segments are occurrences.
     media
-        The videos, with the columns ``video``, ``path``, ``duration_s``, ``fps``, ``width``, ``height`` and, where it
-        is not 0, ``start_s`` of a manifest. If None, the lengths of the videos are taken from their segments.
+        The videos, with the columns ``video``, ``path``, ``duration_s``, ``fps``, ``width``, ``height`` and, if it is
+        not 0, ``start_s`` of a manifest. If None, the lengths of the videos are taken from their segments.
     names
         Names of key steps (`rgwot.names.as_named`).
     root
@@ -306,7 +306,7 @@ def read_annotated(table: Path, root: Path | None = None) -> list[ExportedVideo]
     Raises
     ------
     RgwotError
-        If the table is not one of a tree of results, or has no row.
+        If the table is not in a tree of results, or has no row.
     """
     task = Tree.of_annotations(table)
     if task is None or not table.is_file():
@@ -372,7 +372,7 @@ def export_keysteps(
         return export(name, read_graph(keysteps, names), output)
     if keysteps.suffix == ".csv":
         if names is not None:
-            raise RgwotError(f"{keysteps}: found annotations and --names; annotations have their names; omit --names")
+            raise RgwotError(f"{keysteps}: found annotations and --names; annotations keep their names; omit --names")
         videos = read_annotated(keysteps, root)
     else:
         videos = read_videos(keysteps, names, root)

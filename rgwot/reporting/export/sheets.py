@@ -42,7 +42,7 @@ tr {{ break-inside: avoid; }}
 def export_sheets(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``VIDEO.html`` for every video; segments that do not count are grey, with the reason.
 
-    The pages load nothing, and colours are those of the task's page without other results.
+    The pages load no other files. Colours are those of a page of the task that shows this result alone.
     """
     labels = key_steps_of(videos)
     colours = {step: STEP_COLOURS[at % len(STEP_COLOURS)] for at, step in enumerate(step for step in labels if step)}
@@ -98,7 +98,7 @@ def _bar(video: ExportedVideo, colours: Mapping[int, str]) -> str:
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in HTML; the last cell of a row with a note makes it grey."""
+    """Return a table in HTML; a row is grey if its last cell has a note."""
     head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
     body = "".join(
         f"<tr{' class=out' if headings[-1] == 'Note' and row[-1] else ''}>"

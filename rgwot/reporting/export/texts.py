@@ -37,9 +37,9 @@ def clock(ms: int) -> str:
 def export_csv(videos: Sequence[ExportedVideo], folder: Path) -> None:
     """Write ``segments.csv`` with the columns ``video``, ``start_s``, ``end_s``, ``key_step`` and ``name``.
 
-    A mark has no end. If annotations say what time without a segment means, there is a column ``silence``. The segments
-    of a result have the columns ``counts``, and ``shows`` with the name of the key step that a segment really shows, if
-    this is another key step.
+    A mark has no end. If annotations say how time without a segment is read, there is a column ``silence``. The
+    segments of a result have the columns ``counts``, and ``shows`` with the name of the key step that a segment really
+    shows, if this is another key step.
     """
     told = any(video.silence for video in videos)
     found = any(segment.counts is not None for video in videos for segment in video.segments)
@@ -223,7 +223,7 @@ def _deviation_annotations(video: ExportedVideo, frame: int) -> Iterator[tuple[s
 def _refer(path: Path, entries: Mapping[str, str]) -> None:
     """Make the annotations of an ELAN file refer to entries of its vocabulary, which pympi cannot do.
 
-    If such an entry is renamed in ELAN, so are its annotations.
+    If a user renames an entry in ELAN, this also renames its annotations.
     """
     ElementTree.register_namespace("xsi", "http://www.w3.org/2001/XMLSchema-instance")
     tree = ElementTree.parse(path)
@@ -248,7 +248,7 @@ def _addresses(path: Path, folder: Path) -> tuple[str, str]:
 
 #: ELAN tiers for segments that are not occurrences of their key step, and for deviations.
 NOTES_TIER, DEVIATIONS_TIER = "does not count", "deviations"
-#: BORIS requires a date; that of the video is unknown.
+#: BORIS requires a date; the date of the video is unknown.
 DATE = "1970-01-01T00:00:00"
 
 

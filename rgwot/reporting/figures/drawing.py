@@ -1,4 +1,4 @@
-"""What the function of a figure returns: the inputs, what a report says of them, and how to draw them."""
+"""The result of a figure function: the inputs of the figure, its facts for a report, and how to draw it."""
 
 from __future__ import annotations
 

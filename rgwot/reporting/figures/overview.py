@@ -53,8 +53,8 @@ def _draw(title: str, about: str, shown: Pair) -> Drawn:
 def matrices(x: Side, y: Side, settings: Mapping[str, Any]) -> dict[str, Array]:
     """Return the contents of the boxes: cost, prior, both structure matrices, plan and soft matches.
 
-    ``P`` is softmax_j(x_i y_j / tau). Matrices are (N, N), those of structure (N + 1, N + 1), because they include the
-    virtual frame (methods 3.3 to 3.6).
+    ``P`` is softmax_j(x_i y_j / tau). Matrices are (N, N), but structure matrices (N + 1, N + 1), because they include
+    the virtual frame (methods 3.3 to 3.6).
     """
     import torch
 

@@ -67,7 +67,7 @@ def draw_procedure(procedure: Procedure, names: Mapping[int, str] | None = None,
 
 
 def layers(procedure: Procedure) -> dict[int | str, tuple[int, int]]:
-    """Return column and row of every key step, START and END: to the right of its needs, and in the consensus order."""
+    """Return column and row of key steps, START and END: right of all needs, and in a column by consensus order."""
     column: dict[int | str, int] = {START: 0}
     steps: list[int | str] = [*procedure.order, END]
     # In the consensus order, every step comes after the steps that it needs.

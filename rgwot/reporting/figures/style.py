@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rgwot.runtime.files import replacing
 
-#: Okabe and Ito's colours, distinct to readers with any colour vision, but with a brown instead of black, and eight
-#: more; further steps have the same colours with a pattern.
+#: Okabe and Ito's colours, but with a brown instead of black, and eight more that are about as far from all others to
+#: readers with any colour vision; further steps have the same colours with a pattern.
 STEP_COLOURS = (
     "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#8C1D04",
-    "#882255", "#B2DF8A", "#A6761D", "#332288", "#FB9A99", "#CAB2D6", "#556B2F", "#7FE5D0",
+    "#704058", "#B8E8B8", "#4010E8", "#A05840", "#5888E8", "#404088", "#88B8A0", "#B8B870",
 )  # fmt: skip
 BACKGROUND_COLOUR = "#D9D9D9"
 UNMATCHED = "#FFFFFF"

@@ -227,8 +227,8 @@ def _legend(drawn: Drawn, axes: NDArray[Any]) -> None:
 def above(kind: str, x: Array, frames: int, epsilon: float) -> list[str]:
     """Return the annotation (a key of `ABOVE`) of the axis at every value of the parameter.
 
-    It is the active radius, or the temperature epsilon / (1 - alpha); if the structural prior is off, alpha changes
-    only this temperature (methods 3.4).
+    The annotation is the active radius, or the temperature epsilon / (1 - alpha); if the structural prior is off, alpha
+    changes only this temperature (methods 3.4).
     """
     from rgwot.transport import structure_radius
 

@@ -53,7 +53,7 @@ def tasks_to_draw(study: Study, place: Place, first: Sequence[str] = (), count: 
 def runs_to_draw(study: Study, task: Tree, rows: Sequence[Row], seeds: Sequence[int], *, trained: bool) -> Labelled:
     """Return the runs of some rows on a task with their labels.
 
-    Raises RgwotError if the method of a row has no embedding, or if ``trained`` trains no encoder, or if the task is
+    Raises RgwotError if the method of a row has no embedding (or, if ``trained``, trains no encoder), or if the task is
     not configured.
     """
     runs = []

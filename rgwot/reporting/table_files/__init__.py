@@ -1,6 +1,6 @@
-"""The files that make tables and figures, as one package: those of a study, and those of the library.
+"""The files that make tables and figures, of a study and of the library, as one package.
 
-A file can import from another one, ``from .rows import ...``, and a job can import the functions of all.
+A file can import from another file, ``from .rows import ...``, and a job can import all functions.
 """
 
 from pathlib import Path

@@ -53,7 +53,7 @@ class Hyperparameters(AnyTable):
         return [str(self.parameters), str(self.reported.file)]
 
     def spelt(self, study: Study) -> Hyperparameters:
-        """Return the table with the settings of a study; raise RgwotError for an unknown one."""
+        """Return the table with the settings of a study; raise RgwotError for an unknown method or setting."""
         keys = read_csv(self.parameters, ("key",), {})["key"]
         return replace(self, values=[_resolved(study, method, keys) for method in self.methods])
 

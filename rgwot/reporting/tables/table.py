@@ -116,7 +116,7 @@ class Row:
 
 
 def canonical(study: Study, row: Row) -> Row:
-    """Return a row with the canonical ids of its experiment; raise RgwotError for an unknown one."""
+    """Return a row with the canonical ids of its experiment; raise RgwotError for an unknown id."""
     with errors_of(f"row {row.id!r}"):
         method = study.experiments.method(row.method)
         return replace(row, method=method, decoder=study.experiments.decoder(row.decoder, row.method))
@@ -156,7 +156,7 @@ class AnyTable:
         return {}
 
     def check(self) -> None:
-        """Raise RgwotError if the file of reported numbers lacks one that the table shows."""
+        """Raise RgwotError if the file of reported numbers lacks a number that the table shows."""
 
     def spelt(self, study: Study) -> AnyTable:
         """Return the table with canonical ids and other facts of a study; raise RgwotError for an unknown id."""
@@ -242,12 +242,12 @@ class Table(AnyTable):
                     )
 
     def check(self) -> None:
-        """Raise RgwotError if the file of reported numbers lacks one that the table shows."""
+        """Raise RgwotError if the file of reported numbers lacks a number that the table shows."""
         if self.reported is not None:
             reported_rows(self.reported, self.places, self.metrics)
 
     def spelt(self, study: Study) -> Table:
-        """Return the table with canonical ids of experiments; raise RgwotError for an unknown one."""
+        """Return the table with canonical ids of experiments; raise RgwotError for an unknown id."""
         return replace(self, rows=[canonical(study, row) for row in self.rows])
 
     @property
@@ -261,7 +261,7 @@ class Table(AnyTable):
         return next((of_protocol for name in self.metrics if (of_protocol := METRICS[name].protocol)), None)
 
     def row(self, row_id: str) -> Row:
-        """Return a row by its id; raise RgwotError for an unknown one."""
+        """Return a row by its id; raise RgwotError for an unknown id."""
         ids = [row.id for row in self.rows]
         if row_id not in ids:
             raise RgwotError(f"table {self.id!r}: no row {row_id!r}; {nearest(row_id, ids)}")

@@ -2,12 +2,12 @@
 // answer becomes a mark in the annotation of the video; all videos are labelled anew, and changes are shown.
 
 import { channelsOf } from "./channels.js";
-import { byId, isTyped, make, spread } from "./dom.js";
+import { barOfLength, byId, isTyped, make, spread } from "./dom.js";
 import { annotations, labelsOf, setLabels, undo } from "./labels.js";
 import { latest, live } from "./live.js";
 import { keyList, lookOfName, nameFor, startNewNames } from "./names.js";
 import { opened, release, sourceOf } from "./player.js";
-import { calledNow, place, segmentsOf, stepName } from "./results.js";
+import { calledNow, place, segmentsOf, stepName, taughtRun } from "./results.js";
 import { isMark, putMark } from "./segments.js";
 import { afterRun, ask, below } from "./server.js";
 import { DATA, state } from "./state.js";
@@ -100,11 +100,13 @@ function skip() {
 
 /** Draw the bars of all videos, and frame what the last answer has changed. */
 export function drawChanges() {
-  byId("ask-bars").replaceChildren(...DATA.videos.flatMap((video, at) => {
-    if (video.status === "skipped") return [];
-    const bar = make("div", { className: "bar", role: "img", aria: { label: video.name } });
-    for (const [start, end, step] of segmentsOf(at, state.run)) {
-      const name = stepName(state.run, step);
+  // The bars follow the answers, even if a person looks at another result.
+  const run = taughtRun() < 0 ? state.run : taughtRun();
+  const usable = DATA.videos.filter(({ status }) => status !== "skipped");
+  byId("ask-bars").replaceChildren(...usable.flatMap((video) => {
+    const bar = barOfLength(video, usable, { aria: { label: video.name } });
+    for (const [start, end, step] of segmentsOf(place.get(video.id), run)) {
+      const name = stepName(run, step);
       const piece = make("div", { className: "seg", title: `${calledNow(name)}, ${clock(start)}` }, make("span", { textContent: step ? calledNow(name) : "" }));
       piece.classList.add(...lookOfName(name));
       spread(piece, start, end, video.duration);

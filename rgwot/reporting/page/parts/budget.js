@@ -27,19 +27,22 @@ export function drawBudget(space) {
       ...[String(n), n ? `${seconds(mean)}${sd === null ? "" : ` ± ${seconds(sd)}`}` : "", n ? `${seconds(Math.min(...lengths))} to ${seconds(Math.max(...lengths))}` : "", percent(total / whole)].map((textContent) => make("td", { textContent })));
   });
   const wide = steps.length <= MOST_COLUMNS;
-  const perVideo = videos.map((video) => {
+  const times = videos.map((video) => {
     const perStep = steps.map((step) => lengthsOf([video], step).reduce((sum, length) => sum + length, 0));
-    const rest = video.duration - perStep.reduce((sum, length) => sum + length, 0);
-    return make("tr", {}, make("td", { textContent: video.name }),
-      ...[...(wide ? perStep : []), Math.max(0, rest), video.duration].map((s) => make("td", { textContent: s >= 0.05 ? seconds(s) : "" })));
+    return { ...video, perStep, rest: video.duration - perStep.reduce((sum, length) => sum + length, 0) };
   });
+  // What would be written as 0.0 is left out, also if it is there by rounding alone.
+  const written = (s) => (s >= 0.05 ? seconds(s) : "");
+  const rested = times.some(({ rest }) => written(rest));
+  const perVideo = times.map(({ name, perStep, rest, duration }) => make("tr", {}, make("td", { textContent: name }),
+    ...[...(wide ? perStep : []), ...(rested ? [rest] : []), duration].map((s) => make("td", { textContent: written(s) }))));
   const save = make("button", { type: "button", textContent: "Download all times (CSV)" });
   save.addEventListener("click", () => download(budgetLines(videos, steps, (step) => csvField(nameOf(run, step)), csvField).join("\n"), "text/csv", fileName(DATA.task, "times.csv")));
   space.replaceChildren(space.firstElementChild,
     make("p", { className: "hint", textContent: "Seconds of an occurrence, mean ± standard deviation over n occurrences in all videos; segments that do not count are left out." }),
     table("Times of steps", ["Key step", "n", "Mean ± sd (s)", "From, to (s)", "Share of all time"], rows),
-    make("p", { className: "hint", textContent: `Seconds of each video${wide ? " by key step" : ""}; rest is time without a key step that counts.` }),
-    table("Times of videos", ["Video", ...(wide ? steps.map((step) => nameOf(run, step) || String(step)) : []), "Rest", "All"], perVideo),
+    make("p", { className: "hint", textContent: `Seconds of each video${wide ? " by key step" : ""}${rested ? "; rest is time without a key step that counts" : ""}.` }),
+    table("Times of videos", ["Video", ...(wide ? steps.map((step) => nameOf(run, step) || String(step)) : []), ...(rested ? ["Rest"] : []), "All"], perVideo),
     make("p", { className: "controls" }, save));
 }
 

@@ -74,6 +74,13 @@ export function spread(element, start, end, duration) {
   element.style.width = `${(100 * (end - start)) / duration}%`;
 }
 
+/** An empty bar of a video, as long as its duration is among those of `videos`: all bars have one scale of time. */
+export function barOfLength({ duration }, videos, properties) {
+  const bar = make("div", { className: "bar", role: "img", ...properties });
+  bar.style.width = `${(100 * duration) / Math.max(...videos.map((video) => video.duration))}%`;
+  return bar;
+}
+
 /** Fill a list of choices from pairs [value, text]. */
 export const offer = (select, choices) => select.replaceChildren(...choices.map(([value, textContent]) => make("option", { value: String(value), textContent })));
 

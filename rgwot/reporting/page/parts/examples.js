@@ -1,6 +1,7 @@
 // All examples of a key step play side by side, each from its start; all start again when the last example has ended.
 
 import { make, offer } from "./dom.js";
+import { drawPicture, pictureAt, sharp, stripOf } from "./looks.js";
 import { opened, release, sourceOf, stopPlayer } from "./player.js";
 import { occurrencesOf, sameStep } from "./results.js";
 import { DATA } from "./state.js";
@@ -18,18 +19,34 @@ export const examplesOf = (run, step) => DATA.videos.flatMap((_, video) => (sour
   ? occurrencesOf(video, run).filter((event) => sameStep(run, event[2]) === step).map(([start, end]) => [video, start, end])
   : []));
 
+/** Give a player the size of its video, and the picture at its start until the video is there. */
+function dress({ video, element }, start) {
+  const { aspect } = DATA.videos[video];
+  element.style.aspectRatio = String(aspect);
+  stripOf(video).then((image) => {
+    if (!image) return;
+    const [canvas, height] = [make("canvas"), image.naturalHeight];
+    drawPicture(sharp(canvas, height * aspect, height), image, pictureAt(video, start), 0, 0, height * aspect, height);
+    element.style.backgroundImage = `url(${canvas.toDataURL("image/jpeg")})`;
+  });
+}
+
 /** Stop the players and remove them. */
 export const closeExamples = () => closeShown();
 
 /** Play the examples of a step at the end of `row`, `MOST_PLAYERS` at a time. */
 export function playExamples(run, step, row, first = 0) {
+  const { top } = row.getBoundingClientRect();
   closeShown();
+  // Other examples that are closed above must not move what was clicked.
+  window.scrollBy(0, row.getBoundingClientRect().top - top);
   stopPlayer(false);
   const all = examplesOf(run, step);
   const players = all.slice(first, first + MOST_PLAYERS).map(([video, start, end]) => {
     const player = { start, end, state: "waits" };
     player.clip = opened(video, start, false, () => { player.state = "fails"; });
     Object.assign(player.clip.element, { controls: false, muted: true });
+    dress(player.clip, start);
     return player;
   });
   const of = (kind) => players.filter(({ state: own }) => own === kind);

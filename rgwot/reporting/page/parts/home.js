@@ -1,7 +1,7 @@
 // The first page of the window: the name of a new study, the progress of its first answer, and the pages of its tasks.
 
 import { byId, make } from "./dom.js";
-import { noteInWords, runInWords } from "./running.js";
+import { canBeCancelled, noteInWords, runInWords } from "./running.js";
 import { ask, below, tell, watchServer } from "./server.js";
 import { plural } from "./text.js";
 
@@ -39,12 +39,12 @@ function show(state) {
   const made = state.tasks.filter((task) => task.made);
   if (first === null) first = made.length === 0;
   if (first && state.tasks.length === 1 && made.length === 1) location.assign(pageOf(made[0]));
-  byId("running").textContent = runInWords(state.run);
+  byId("running").textContent = runInWords(state.run, !made.length);
   byId("fault").hidden = !state.run.fault || state.run.at_work;
   byId("bar").hidden = !state.run.at_work || !state.run.steps;
   byId("bar").max = state.run.steps || 1;
   byId("bar").value = state.run.done;
-  byId("cancel").hidden = !state.run.at_work;
+  Object.assign(byId("cancel"), { hidden: !canBeCancelled(state.run), textContent: made.length ? "Cancel the update" : "Cancel the first answer" });
   byId("again").hidden = state.run.at_work || state.run.waiting || !(state.run.fault || state.run.cancelled);
   byId("notes").replaceChildren(...state.run.progress.map((note) => make("li", { textContent: noteInWords(note) })));
   const listed = JSON.stringify(state.tasks);

@@ -3,7 +3,7 @@
 
 import { channelsOf } from "./channels.js";
 import { byId, isTyped, make, offer, spread } from "./dom.js";
-import { annotations, isLabelled, labelsOf, setLabels, undo } from "./labels.js";
+import { annotations, isLabelled, labelsOf, setLabels, suggestedVideos, undo } from "./labels.js";
 import { keyList, keysOfNames, lookOfName, nameFor, startNewNames } from "./names.js";
 import { opened, release, sourceOf } from "./player.js";
 import { calledNow, place, segmentsOf, stepName } from "./results.js";
@@ -156,8 +156,11 @@ function drawLabelling() {
   const videos = DATA.videos.map((video, at) => /** @type {const} */ ([video, at])).filter(([{ status }]) => status !== "skipped");
   offer(byId("label-video"), videos.map(([{ name }, at]) => [at, `${name}${labelsOf(at).length ? " (labelled)" : ""}`]));
   if (!stage) {
-    const first = videos.find(([, at]) => !labelsOf(at).length) || videos[0];
-    if (first) labelVideo(first[1]);
+    const [suggested] = suggestedVideos();
+    const first = suggested ?? (videos.find(([, at]) => !labelsOf(at).length) || videos[0])?.[1];
+    if (first !== undefined) labelVideo(first);
+    // Where the style sheet puts video, bar and names on one screen, the head of the page would push them off it.
+    if (getComputedStyle(byId("label")).display === "flex") byId("label").scrollIntoView();
     return;
   }
   byId("label-video").value = String(stage.video);

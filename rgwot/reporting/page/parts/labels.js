@@ -78,5 +78,8 @@ export function textOf(video) {
 /** The names of all annotated steps, in the order of their first row. */
 export const annotatedNames = () => [...new Set(DATA.videos.flatMap((_, video) => labelsOf(video).map(([, , name]) => name)))].filter((name) => name !== "-");
 
+/** The videos without labels from which the others would learn most, the best first. */
+export const suggestedVideos = () => (DATA.next?.videos || []).map((id) => DATA.videos.findIndex((video) => video.id === id)).filter((video) => video >= 0 && !labelsOf(video).length);
+
 /** Whether annotations can be made here: only with a server, which saves them. */
 export const ANNOTATES = Boolean(MADE);

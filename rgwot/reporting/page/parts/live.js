@@ -4,12 +4,15 @@
 import { block, byId, setBlock } from "./dom.js";
 import { colourOfName } from "./looks.js";
 import { namesOf, stepName } from "./results.js";
-import { runInWords } from "./running.js";
+import { canBeCancelled, runInWords } from "./running.js";
 import { mostShared, overlaps, segmentsOfBars } from "./segments.js";
 import { ask, below, MADE, watchServer } from "./server.js";
 import { DATA, state } from "./state.js";
 
-/** Sends "answer" (with the number of the result) for a new result, and "state" with the state of the server. */
+/**
+ * Sends "state" with the state of the server, and "answer" with the number of the `run`: what was `learned` from labels,
+ * which `isNew` unless the page had the same, or what a person asked for.
+ */
 export const live = new EventTarget();
 
 /**
@@ -84,7 +87,8 @@ async function learn(server) {
     if (answer.facts) {
       latest = answer;
       if (!answer.facts.given.length) forgetTaught();
-      live.dispatchEvent(new CustomEvent("answer", { detail: { run: putAnswer(answer), learned: true } }));
+      const before = DATA.runs.find(({ id }) => id === answer.facts.id)?.result;
+      live.dispatchEvent(new CustomEvent("answer", { detail: { run: putAnswer(answer), learned: true, isNew: before !== answer.facts.result } }));
     }
   } catch {
     // The next state reports this and asks again.
@@ -99,9 +103,9 @@ function showState(server) {
   const answer = (server.answers || {})[`${DATA.dataset}/${DATA.task}`];
   byId("many-windows").hidden = !(server.windows > 1);
   byId("newer").hidden = !shownTask || !shownTask.made || shownTask.made === MADE;
-  const lines = [answer?.working ? "Learning from your labels." : answer?.waiting ? "Your labels are learned when the run has ended." : "", answer?.fault || "", server.run ? runInWords(server.run) : "", server.problem || ""];
+  const lines = [answer?.working ? "Learning from your labels." : answer?.waiting ? "Your labels are learned in a moment, from files that are being written." : "", answer?.fault || "", server.run ? runInWords(server.run) : "", server.problem || ""];
   byId("running").textContent = lines.filter(Boolean).join(" ");
-  byId("cancel").hidden = !server.run?.at_work;
+  byId("cancel").hidden = !server.run || !canBeCancelled(server.run);
   live.dispatchEvent(new CustomEvent("state", { detail: server }));
   learn(answer);
   return Boolean(answer?.working);

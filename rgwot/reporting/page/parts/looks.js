@@ -19,7 +19,7 @@ export function lookOf(run, step) {
 
 /** The classes of the n-th colour: the colours, then the same with patterns. */
 export function lookAt(n, colours = DATA.colours) {
-  const pattern = ["", "stripes", "dots"][Math.min(2, Math.floor((n - 1) / colours))];
+  const pattern = ["", "dashed", "lined"][Math.min(2, Math.floor((n - 1) / colours))];
   return ["step", `s${((n - 1) % colours) + 1}`, pattern].filter(Boolean);
 }
 

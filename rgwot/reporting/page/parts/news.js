@@ -14,16 +14,18 @@ export const shownResults = () => ({
   }])),
 });
 
-/** What is new since another page (`shownResults`), in one line; empty if it is this one. */
+/** What is new since another page (`shownResults`), by the id of a result; null without another page. */
 export function newsSince(old) {
-  if (!old || old.made === MADE) return "";
-  const parts = shownResults().runs.flatMap(({ id, K, taught, segments }) => {
+  if (!old || old.made === MADE) return null;
+  return new Map(shownResults().runs.flatMap(({ id, K, taught, segments }) => {
     const title = runTitle(DATA.runs.findIndex((facts) => facts.id === id));
     const before = old.runs.find((one) => one.id === id);
-    if (!before) return [`${title} is new`];
+    if (!before) return [[id, `${title} is new`]];
     const { segments: n, of, videos, share } = difference(before.segments, segments, taught && before.taught);
     const number = K === before.K ? "" : `${plural(K, "key step")} instead of ${before.K}; `;
-    return n ? [`${title}: ${number}${n} of ${plural(of, "segment")} differ, in ${videos} of ${plural(segments.length, "video")} (${percent(share, 1)} of the time)`] : [];
-  });
-  return parts.length ? `New since the page before: ${parts.join("; ")}.` : "All results are those of the page before.";
+    return n ? [[id, `${title}: ${number}${n} of ${plural(of, "segment")} differ, in ${videos} of ${plural(segments.length, "video")} (${percent(share, 1)} of the time)`]] : [];
+  }));
 }
+
+/** News (`newsSince`) in one line; empty if there is no page before. */
+export const newsInWords = (news) => (!news ? "" : news.size ? `New since the page before: ${[...news.values()].join("; ")}.` : "All results are those of the page before.");

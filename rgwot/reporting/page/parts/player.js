@@ -1,21 +1,27 @@
 // The player of videos. The page has only links to the videos, so a video plays if it is still at the same place
-// relative to the page. While a video plays, the player sends the event "played".
+// relative to the page. While a video plays, the player sends the event "played". Its place is kept free in a wide window
+// (class `docks`), so that nothing moves when it comes and goes.
 
 import { byId, make } from "./dom.js";
 import { hidePopup } from "./popup.js";
+import { fullLabel, occurrencesOf } from "./results.js";
 import { ask, below, MADE } from "./server.js";
 import { DATA, state } from "./state.js";
-import { clock } from "./text.js";
+import { clock, when } from "./text.js";
 
 export const player = byId("player");
 
 const AGAIN_AFTER_MS = 1000;
+/** A player tells its time at least this often while it plays, in seconds; after a longer step somebody has jumped. */
+const TOLD_S = 1;
 
 /** The address of a video: at the server, which makes every video playable, or relative to the file of the page. */
 export const sourceOf = (video) => {
   const { id, file, pictured } = DATA.videos[video];
   return MADE ? (pictured ? below("/video", DATA.dataset, DATA.task, id) : null) : file;
 };
+
+document.body.classList.toggle("docks", DATA.videos.some((_, video) => sourceOf(video)));
 
 /**
  * Open a video at a time. Returns its element, the `origin` (the time of the first frame on the file's own clock), and
@@ -24,7 +30,7 @@ export const sourceOf = (video) => {
  */
 export function opened(video, seconds, play, failed = () => {}) {
   const element = make("video", { controls: true, preload: "auto", muted: false, playsInline: true });
-  const clip = { video, element, origin: 0, begun: false };
+  const clip = { video, element, origin: 0, begun: false, until: null };
   let waited = "";
   const start = (_, shown) => {
     if (!element.getAttribute("src")) return;
@@ -56,27 +62,39 @@ export function release({ element }) {
   element.load();
 }
 
-export function playFrom(video, seconds, from = null) {
+/** Play the occurrence of a key step at a time, from its start to its end; from the time itself if there is none. */
+export function playStep(run, step, video, seconds, from) {
+  const [start, end] = occurrencesOf(video, run).find(([first, last, own]) => own === step && first <= seconds && seconds < last) || [seconds, null];
+  playFrom(video, start, from, `${fullLabel(run, step)}, ${end ? when(start, end) : `from ${clock(start)}`}`, end);
+}
+
+/** Play a video from a time, `until` another one if it is given; `what` is the title, and `from` the clicked element. */
+export function playFrom(video, seconds, from = null, what = `from ${clock(seconds)}`, until = null) {
   const facts = DATA.videos[video];
   state.opener = from;
   hidePopup();
   if (!sourceOf(video)) {
     const why = facts.pictured === false ? "holds features; there is no video to play" : "holds stored frames, which a browser cannot play";
-    showPlayer(facts, seconds, missing(`${facts.path} ${why}.`));
+    showPlayer(facts, what, missing(`${facts.path} ${why}.`));
     return;
   }
   if (state.playing && state.playing.video === video && state.playing.element.isConnected && !state.playing.element.error) {
+    state.playing.until = until;
     state.playing.element.currentTime = state.playing.origin + seconds;
     state.playing.element.play().catch(() => {});
-    head(facts, seconds);
+    head(facts, what);
+    settlePlayer();
     return;
   }
   stopPlayer(false);
   const playing = opened(video, seconds, true, (why) => {
     if (MADE) byId("player-title").textContent = why;
-    else showPlayer(facts, seconds, missing(`${facts.path} is not at hand, or this browser cannot play its format. The page looks for it at ${decodeURI(facts.file)}, relative to itself.`));
+    else showPlayer(facts, what, missing(`${facts.path} is not at hand, or this browser cannot play its format. The page looks for it at ${decodeURI(facts.file)}, relative to itself.`));
   });
   const { element } = playing;
+  playing.until = until;
+  // The player has its height before the video is there.
+  element.style.aspectRatio = String(facts.aspect);
   // If there are several picture tracks, the browser chooses one, which is recognised if both sides differ: non-square
   // pixels change one side. The server's copies are scaled, but have the right track.
   element.addEventListener("loadedmetadata", () => {
@@ -89,42 +107,47 @@ export function playFrom(video, seconds, from = null) {
   element.addEventListener("timeupdate", () => {
     if (!state.playing || state.playing.element !== element) return;
     mark(video, element.currentTime - state.playing.origin);
+    stopInTime(playing);
     player.dispatchEvent(new Event("played"));
   });
   state.playing = playing;
-  showPlayer(facts, seconds, element);
+  showPlayer(facts, what, element);
+}
+
+/** Pause at the end of what is played; whoever plays on or jumps elsewhere sees the rest of the video. */
+function stopInTime(playing) {
+  const { element, origin, begun, until } = playing;
+  if (!begun || until === null || element.paused) return;
+  const rest = origin + until - element.currentTime;
+  if (rest > 0 && rest < TOLD_S) setTimeout(() => stopInTime(playing), Math.max(10, (1000 * rest) / element.playbackRate));
+  if (rest > 0) return;
+  playing.until = null;
+  if (rest > -TOLD_S) element.pause();
 }
 
 const missing = (text) => make("p", { className: "notice", textContent: text });
 
-function showPlayer(facts, seconds, content) {
+function showPlayer(facts, what, content) {
   const close = make("button", { type: "button", className: "play", textContent: "Close" });
   close.addEventListener("click", () => stopPlayer());
   const title = make("div", { id: "player-title", role: "status" });
   player.replaceChildren(make("div", { className: "head" }, title, close), content);
-  showBeside(true);
-  head(facts, seconds);
-  uncover();
+  player.hidden = false;
+  head(facts, what);
+  settlePlayer();
 }
 
-/** Show or hide the player, which changes the width of the page; what was clicked stays where it is. */
-function showBeside(shown) {
-  const top = () => (state.opener?.isConnected ? state.opener.getBoundingClientRect().top : 0);
-  const before = top();
-  player.hidden = !shown;
-  window.scrollBy(0, top() - before);
+/** In a narrow window the player goes to the other edge if it would cover what was clicked. */
+function settlePlayer() {
+  if (!state.opener?.isConnected) return;
+  const box = state.opener.getBoundingClientRect();
+  const covers = () => { const own = player.getBoundingClientRect(); return box.bottom > own.top && box.top < own.bottom && box.right > own.left && box.left < own.right; };
+  if (covers()) player.classList.toggle("above");
+  if (covers()) player.classList.remove("above");
 }
 
-/** Scroll the clicked element out from under the player. */
-function uncover() {
-  const { opener } = state;
-  if (!opener?.isConnected) return;
-  const [box, above] = [opener.getBoundingClientRect(), player.getBoundingClientRect()];
-  if (box.bottom > above.top && box.right > above.left && box.top < above.bottom) window.scrollBy(0, box.bottom - above.top + 12);
-}
-
-function head(facts, seconds) {
-  byId("player-title").textContent = `${facts.name}, from ${clock(seconds)}`;
+function head({ name }, what) {
+  byId("player-title").textContent = `${name}, ${what}`;
 }
 
 export function stopPlayer(back = true) {
@@ -133,7 +156,7 @@ export function stopPlayer(back = true) {
     mark(state.playing.video, null);
     state.playing = null;
   }
-  showBeside(false);
+  player.hidden = true;
   player.replaceChildren();
   if (back && state.opener && state.opener.isConnected) state.opener.focus({ preventScroll: true });
 }

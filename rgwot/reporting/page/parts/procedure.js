@@ -4,7 +4,7 @@
 import { drawBudget, startBudget } from "./budget.js";
 import { byId, download, make, spread } from "./dom.js";
 import { drawPicture, dye, lookOf, pictureAt, sharp, stripOf } from "./looks.js";
-import { playFrom, sourceOf } from "./player.js";
+import { playFrom, playStep, sourceOf } from "./player.js";
 import { hidePopup, showPopup, showPopupBeside } from "./popup.js";
 import { startSift } from "./sift.js";
 import { labelOf, nameOf, namesOf, occurrencesOf, place, segmentsOf, viewOf } from "./results.js";
@@ -14,6 +14,8 @@ import { bar, numberOfDeviations, ticks, watchBars } from "./videos.js";
 
 const procedures = byId("procedure");
 const SHOTS = 3;
+/** A deviation plays for at least this long, in seconds. */
+const LEAST_S = 3;
 const pictureOf = (run) => procedures.querySelector(`.procedure[data-run="${run}"]`);
 
 export function drawProcedure() {
@@ -27,7 +29,9 @@ export function drawProcedure() {
   const named = Object.keys(namesOf(run)).length > 0;
   for (const element of own.querySelectorAll(".called")) {
     const step = Number(element.dataset.step);
-    element.textContent = nameOf(run, step) || (named || element.closest(".doubt") ? `step ${step}` : String(step));
+    // A sentence may begin with a key step that has no name.
+    const first = /[.:] $/.test(element.previousSibling?.textContent) ? "S" : "s";
+    element.textContent = nameOf(run, step) || (named || element.closest(".doubt") ? `${first}tep ${step}` : String(step));
   }
   for (const element of own.querySelectorAll(".name")) {
     const name = nameOf(run, Number(element.dataset.step));
@@ -190,10 +194,12 @@ procedures.addEventListener("click", (event) => {
     more.remove();
   } else if (moment) {
     light(moment);
-    playIfAny(Number(moment.closest(".line").dataset.video), Number(moment.dataset.start), moment);
+    const [video, start, end] = [moment.closest(".line").dataset.video, moment.dataset.start, moment.dataset.end].map(Number);
+    if (sourceOf(video)) playFrom(video, start, moment, moment.textContent.replace(/\s+/g, " ").trim(), Math.max(end, start + LEAST_S));
   } else if (face) {
     const frame = event.target.closest("[data-seconds]") || face.querySelector("[data-seconds]");
-    if (frame) playIfAny(Number(frame.dataset.video), Number(frame.dataset.seconds), face);
+    const [video, seconds] = frame ? [Number(frame.dataset.video), Number(frame.dataset.seconds)] : [];
+    if (frame && sourceOf(video)) playStep(state.run, Number(face.parentElement.dataset.step), video, seconds, face);
   }
 });
 procedures.addEventListener("keydown", (event) => {
@@ -209,7 +215,3 @@ procedures.addEventListener("keydown", (event) => {
   to.setAttribute("tabindex", "0");
   to.focus();
 });
-
-function playIfAny(video, seconds, from) {
-  if (sourceOf(video)) playFrom(video, seconds, from);
-}

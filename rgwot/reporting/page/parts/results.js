@@ -15,13 +15,39 @@ export const place = new Map(DATA.videos.map((video, at) => [video.id, at]));
 
 export const factsOf = (run) => DATA.runs[run];
 export const bodyOf = (run) => block(`run-${run}`);
-export const viewOf = (run) => block(`view-${run}`);
+export const ownView = (run) => block(`view-${run}`);
+/** The view of a result; without one it has only the tree, which depends on the method. */
+export const viewOf = (run) => ownView(run) || treeOfMethod(run);
 /** The key steps of a result, without background. */
 export const stepsOf = (run) => factsOf(run).steps;
+/** The result whose tree is shown with a result: its own, or the first one of its method; -1 without any. */
+export const runOfTree = (run) => (ownView(run)?.tree ? run : DATA.runs.findIndex(({ method }, one) => method === factsOf(run).method && ownView(one)?.tree));
+function treeOfMethod(run) {
+  const other = runOfTree(run);
+  return other < 0 ? null : { ...ownView(other), typical: [] };
+}
+const learnedFrom = ({ given }) => (given.length ? ` learned from labels of ${plural(given.length, "video")}` : "");
 export function runTitle(run) {
   const { method, decoder, seed, K } = factsOf(run);
-  return `${method} / ${decoder}, ${K ? `${plural(K, "key step")}, ` : ""}seed ${seed}`;
+  return `${method} / ${decoder}, ${K ? `${plural(K, "key step")}${learnedFrom(factsOf(run))}, ` : ""}seed ${seed}`;
 }
+/** The results that can be chosen; trivial results are only compared under Scores, unless there are no others. */
+export function chosenRuns() {
+  const all = DATA.runs.map((_, run) => run).filter((run) => !state.forgotten.has(run));
+  const worth = all.filter((run) => factsOf(run).kind !== "trivial");
+  return worth.length ? worth : all;
+}
+/** What a result has, in words; with its method and seed where another result has as much. */
+export function shownTitle(run) {
+  const facts = factsOf(run);
+  if (!facts.K || !["trained", "untrained"].includes(facts.kind)) return runTitle(run);
+  const words = (one) => `${plural(one.K || 0, "key step")}${learnedFrom(one) || " found without labels"}`;
+  const alike = chosenRuns().map(factsOf).filter((one) => words(one) === words(facts));
+  const apart = [alike.some(({ method, decoder }) => method !== facts.method || decoder !== facts.decoder) ? `${facts.method} / ${facts.decoder}` : "", alike.some(({ seed }) => seed !== facts.seed) ? `seed ${facts.seed}` : ""].filter(Boolean);
+  return `${words(facts)}${apart.length ? ` (${apart.join(", ")})` : ""}`;
+}
+/** The result that learned from labels, or -1. */
+export const taughtRun = () => DATA.runs.findIndex((_, run) => isTaught(run) && !state.forgotten.has(run));
 /** The annotated step with which a found key step is matched over all videos, 0 for background, or undefined. */
 export const matchOf = (run, step) => factsOf(run).match[step];
 /** Whether a result learned from annotated videos; its key steps then have the numbers and names of annotated steps. */

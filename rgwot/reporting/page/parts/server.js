@@ -11,15 +11,19 @@ const AGAIN_AFTER_RUN_MS = 2000;
 /** Browsers send up to 64 KB for a page that is gone; a character may have three bytes. */
 const KEPT_ALIVE = 20_000;
 
+// `crypto.randomUUID` is missing on pages from another machine.
+const newId = () => Math.random().toString(36).slice(2);
 /** The id of this window, by which the server counts windows. */
 const ME = (() => {
   try {
-    if (!sessionStorage.getItem("rgwot window")) sessionStorage.setItem("rgwot window", crypto.randomUUID());
+    if (!sessionStorage.getItem("rgwot window")) sessionStorage.setItem("rgwot window", newId());
     return sessionStorage.getItem("rgwot window");
   } catch {
-    return crypto.randomUUID();
+    return newId();
   }
 })();
+/** The id of this page in its window; the server takes no request of a page that was closed for an open window. */
+let idOfPage = newId();
 
 /** Request a path; returns the content, or throws an error with `status` (0 without an answer) and `content`. */
 async function answered(request) {
@@ -49,10 +53,12 @@ export function tell(method, path, content) {
  * @param {(told: any) => boolean | void} show returns whether the page waits for an answer
  */
 export function watchServer(show) {
-  const look = () => ask(`/api/state?window=${ME}`).catch((error) => (error.status ? { problem: error.message } : null)).then(show)
+  const look = () => ask(`/api/state?window=${ME}&page=${idOfPage}&hidden=${document.hidden}`).catch((error) => (error.status ? { problem: error.message } : null)).then(show)
     .then((waits) => setTimeout(look, waits ? SOON_MS : EVERY_MS), () => setTimeout(look, EVERY_MS));
   look();
-  window.addEventListener("pagehide", () => navigator.sendBeacon("/api/closed", new Blob([JSON.stringify({ window: ME })], { type: "application/json" })));
+  window.addEventListener("pagehide", () => navigator.sendBeacon("/api/closed", new Blob([JSON.stringify({ window: ME, page: idOfPage })], { type: "application/json" })));
+  // The browser may keep a page, and show it again.
+  window.addEventListener("pageshow", ({ persisted }) => { if (persisted) idOfPage = newId(); });
 }
 
 /** A path of a task below another path. */

@@ -8,15 +8,15 @@ import { drawEditing, startEditing } from "./editing.js";
 import { closeExamples } from "./examples.js";
 import { startGrouping } from "./grouping.js";
 import { drawGroups, startGroups } from "./groups.js";
-import { labelPlace, pauseLabelling, restorePlace, showLabelling, startLabelling } from "./labelling.js";
-import { annotations, labelsOf } from "./labels.js";
+import { labelPlace, labelVideo, pauseLabelling, restorePlace, showLabelling, startLabelling } from "./labelling.js";
+import { annotations, labelsOf, suggestedVideos } from "./labels.js";
 import { live, startLive } from "./live.js";
 import { dye, lookOf } from "./looks.js";
-import { newsSince, shownResults } from "./news.js";
+import { newsInWords, newsSince, shownResults } from "./news.js";
 import { player, stopPlayer } from "./player.js";
 import { hidePopup, popup } from "./popup.js";
 import { drawProcedure } from "./procedure.js";
-import { downloadNames, factsOf, forgetTyped, place, runTitle, viewOf } from "./results.js";
+import { chosenRuns, downloadNames, factsOf, forgetTyped, isTaught, place, runOfTree, runTitle, shownTitle, viewOf } from "./results.js";
 import { allSent, filesRead, startSaving } from "./saving.js";
 import { drawScores, drawTraining, startScores } from "./scores.js";
 import { MADE, tell } from "./server.js";
@@ -30,7 +30,7 @@ const VIEWS = {
   procedure: () => { drawProcedure(); drawGroups(); },
   videos: () => { drawEditing(); (cards.children.length ? refreshCards : makeCards)(); },
   steps: () => { drawSteps(); drawOrders(); },
-  tree: drawTree,
+  tree: () => { tellTree(); drawTree(); },
   scores: () => { drawScores(); drawTraining(); drawComparison(); },
   label: showLabelling,
   ask: showAsking,
@@ -60,8 +60,10 @@ function show(wanted, focus = false) {
     if (own) tab.parentElement.scrollLeft = tab.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
   }
   state.view = view;
-  // The page shows this result again when it is loaded anew.
-  if (MADE) history.replaceState({ view }, "");
+  // Only the views with cards and bars have a place for the player.
+  if (!["procedure", "videos", "steps"].includes(view)) stopPlayer(false);
+  // The page shows this tab and result again when it is loaded anew.
+  if (MADE) history.replaceState({ view, picked: state.picked, offered: state.offered }, "");
   pauseLabelling();
   pauseAsking();
   closeExamples();
@@ -80,29 +82,41 @@ function namesChanged() {
   return drawOrders();
 }
 
+/** Show a result that a person chose: it stays when another one is learned, and on the next page. */
 function chooseRun(run) {
   state.run = run;
+  state.picked = factsOf(run).id;
   state.chosen = null;
+  byId("run").value = String(run);
+  drawSummary();
   drawVerdict();
   state.drawn.clear();
   show(state.view);
 }
 
-/** The results that can be chosen; trivial results are only compared under Scores, unless there are no others. */
-function chosenRuns() {
-  const all = DATA.runs.map((facts, run) => /** @type {const} */ ([facts, run])).filter(([, run]) => !state.forgotten.has(run));
-  const worth = all.filter(([{ kind }]) => kind !== "trivial");
-  return worth.length ? worth : all;
+/** The result with an id among those that can be chosen, or -1. */
+const runCalled = (id) => chosenRuns().find((run) => factsOf(run).id === id) ?? -1;
+
+/** Say which result is shown, and offer a newer one beside one that a person chose. */
+function drawShown() {
+  const many = chosenRuns().length > 1;
+  byId("shown").textContent = `${many ? "Shown: " : ""}${shownTitle(state.run)}.`;
+  const offered = runCalled(state.offered);
+  if (offered < 0 || offered === state.run) state.offered = "";
+  byId("offer").hidden = !state.offered;
+  if (state.offered) byId("offer").firstElementChild.textContent = `Newer: ${shownTitle(offered)}.`;
 }
 
 function drawSummary() {
   const used = DATA.videos.filter(({ status }) => status !== "skipped");
   const parts = [plural(used.length, "video")];
-  // A video with any label is annotated; labels given in Python are known only from the results that learned from them.
-  const taught = new Set(chosenRuns().flatMap(([{ given }]) => given));
+  // A video with any label is annotated; labels given in Python are known only from the results that learned from them,
+  // which in the window may be older than its labels.
+  const taught = new Set(MADE ? [] : chosenRuns().flatMap((run) => factsOf(run).given));
   const annotated = used.filter(({ id }) => taught.has(id) || labelsOf(place.get(id)).length).length;
   parts.push(annotated ? `${annotated} annotated` : "none annotated", plural(chosenRuns().length, "result"));
-  byId("summary").textContent = parts.join(", ");
+  byId("summary").textContent = `${parts.join(", ")}.`;
+  drawShown();
   const notices = DATA.notices.concat(DATA.videos.filter((video) => video.status === "skipped").map((video) => `Left out: ${video.name}: ${video.reason}`));
   for (const facts of DATA.runs) {
     if (facts.lost) notices.push(facts.lost);
@@ -110,9 +124,10 @@ function drawSummary() {
   const shownNotices = notices.slice(0, 20).map((text) => make("p", { className: "notice", textContent: text }));
   if (notices.length > 20) shownNotices.push(make("p", { className: "notice", textContent: `and ${notices.length - 20} more` }));
   byId("notices").replaceChildren(...shownNotices);
-  const next = (DATA.next?.videos || []).filter((id) => !labelsOf(place.get(id)).length).map((id) => DATA.videos[place.get(id)].name);
+  const next = suggestedVideos().map((video) => DATA.videos[video].name);
   byId("about-next").hidden = !next.length;
-  byId("next").textContent = `Annotate next: ${listed(next)}, here under ${MADE ? "Label" : "Videos"}.`;
+  byId("next").textContent = `Annotate next: ${listed(next)}${MADE ? "." : ", here under Videos."}`;
+  byId("next-label").textContent = `Label ${next[0]}`;
   byId("made").textContent = MADE ? `rgwot ${DATA.version}` : `Made by rgwot ${DATA.version}. Everything shown is in this file; only the videos are read, from their folder.`;
 }
 
@@ -131,6 +146,13 @@ function drawVerdict() {
   byId("about-seed").hidden = !MADE || facts.given.length > 0 || !["trained", "untrained"].includes(facts.kind) || sameMethod.length > 1;
   byId("collapsed").textContent = facts.collapsed;
   byId("collapsed").hidden = !facts.collapsed;
+}
+
+/** Say of which result the tree is, if it is that of another seed. */
+function tellTree() {
+  const other = runOfTree(state.run);
+  byId("tree-of").hidden = other < 0 || factsOf(other).seed === factsOf(state.run).seed;
+  byId("tree-of").textContent = `The tree is that of seed ${factsOf(Math.max(0, other)).seed}.`;
 }
 
 /** Request all results with one more seed; the next page offers them beside the results of the first seed. */
@@ -183,7 +205,8 @@ window.addEventListener("scroll", hidePopup, { passive: true });
 function offerRuns() {
   const runs = chosenRuns();
   byId("numbers").hidden = runs.length < 2;
-  offer(byId("run"), runs.map(([facts, run]) => [run, `${runTitle(run)}${facts.collapsed ? " (collapsed)" : ""}`]));
+  offer(byId("run"), runs.map((run) => [run, `${runTitle(run)}${factsOf(run).collapsed ? " (collapsed)" : ""}`]));
+  byId("run").value = String(state.run);
 }
 offerRuns();
 byId("run").addEventListener("change", () => chooseRun(Number(byId("run").value)));
@@ -205,11 +228,18 @@ filesRead.addEventListener("read", ({ detail: { kind } }) => {
   if (state.view === "steps") drawSteps();
 });
 /** Show a new result of the server, but keep the focused field and the player. */
-live.addEventListener("answer", ({ detail: { run } }) => {
+live.addEventListener("answer", ({ detail: { run, learned, isNew } }) => {
+  const picked = runCalled(state.picked);
+  const stays = learned && picked >= 0 && picked !== run;
+  // A person who tries another number of key steps chooses its result.
+  if (!learned) state.picked = factsOf(run).id;
+  else if (picked < 0) state.picked = "";
+  if (stays && isNew) state.offered = factsOf(run).id;
+  if (!stays) {
+    state.run = run;
+    state.chosen = null;
+  }
   offerRuns();
-  state.run = run;
-  state.chosen = null;
-  byId("run").value = String(run);
   drawSummary();
   drawVerdict();
   state.drawn.clear();
@@ -232,26 +262,42 @@ byId("newer").addEventListener("click", async () => {
   location.reload();
 });
 byId("another-seed").addEventListener("click", addSeed);
+byId("offer").querySelector("button").addEventListener("click", () => chooseRun(runCalled(state.offered)));
+byId("next-label").addEventListener("click", () => {
+  const [video] = suggestedVideos();
+  show("label");
+  labelVideo(video);
+  // Keys are for labelling now.
+  byId("next-label").blur();
+});
 startSaving();
 startLabelling();
 startAsking();
 startGrouping();
 startLive();
+/** Where this tab was on the page before, and what that page showed. */
+const kept = (MADE && history.state) || {};
+const news = newsSince(kept.shown);
+if (runCalled(kept.picked) >= 0) {
+  state.run = runCalled(kept.picked);
+  state.picked = kept.picked;
+  const first = factsOf(0).id;
+  state.offered = isTaught(0) && news?.has(first) ? first : kept.offered || "";
+  byId("run").value = String(state.run);
+}
 drawSummary();
 drawVerdict();
 startScores();
 startComparison();
 startGroups();
-/** Where this tab was on the page before, and what that page showed. */
-const kept = (MADE && history.state) || {};
 show(kept.view || "procedure");
 if (kept.label) restorePlace(kept.label);
 if (kept.y) window.scrollTo(0, kept.y);
-byId("news").textContent = newsSince(kept.shown);
+byId("news").textContent = newsInWords(news);
 byId("news").hidden = !byId("news").textContent;
 if (MADE) {
   window.addEventListener("beforeunload", () => {
     pauseLabelling();
-    history.replaceState({ view: state.view, label: labelPlace(), y: window.scrollY, shown: shownResults() }, "");
+    history.replaceState({ view: state.view, picked: state.picked, offered: state.offered, label: labelPlace(), y: window.scrollY, shown: shownResults() }, "");
   });
 }

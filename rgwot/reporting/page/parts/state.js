@@ -18,6 +18,9 @@ export const state = {
   /** The chosen result, and the tab that is shown. */
   run: 0,
   view: "procedure",
+  /** The id of the result that a person chose, empty if none, and that of a newer one that is offered beside it. */
+  picked: "",
+  offered: "",
   /** Whether a colour means an annotated step, because the page was made with annotations and there still are some. */
   annotated: madeWithSteps && Object.keys(DATA.steps).length > 0,
   /** In the window, the results that learned from labels which were all undone since. */

@@ -3,9 +3,9 @@
 import { byId, make, table } from "./dom.js";
 import { closeExamples, examplesOf, playExamples } from "./examples.js";
 import { chip, chips } from "./looks.js";
-import { playFrom } from "./player.js";
+import { playStep } from "./player.js";
 import { shot, shotsOf, typicalOf } from "./procedure.js";
-import { LONGEST_NAME, bodyOf, hasBackground, inOrder, isTaught, matchInWords, nameOf, occurrencesOf, place, rename, runTitle, stepsOf, stepTitle, viewOf } from "./results.js";
+import { LONGEST_NAME, bodyOf, hasBackground, inOrder, isTaught, matchInWords, nameOf, occurrencesOf, ownView, place, rename, runTitle, stepsOf, stepTitle } from "./results.js";
 import { isOneOrder, stepNumbers } from "./segments.js";
 import { MADE } from "./server.js";
 import { DATA, state } from "./state.js";
@@ -17,7 +17,7 @@ export function drawSteps() {
   const run = state.run;
   const rows = byId("rows");
   closeExamples();
-  const view = viewOf(run);
+  const view = ownView(run);
   const note = view ? null : make("p", {
     className: "notice",
     textContent: "Typical frames are shown for the first seed of a method.",
@@ -31,7 +31,7 @@ export function drawSteps() {
 }
 
 /** Frames from the strips of videos. */
-const shownFrames = (run, step) => shotsOf(run, step).map(([at, seconds]) => frameButton(at, DATA.videos[at].name, seconds, shot(at, seconds, null)));
+const shownFrames = (run, step) => shotsOf(run, step).map(([at, seconds]) => frameButton(run, step, at, DATA.videos[at].name, seconds, shot(at, seconds, null)));
 
 /** Frames of the result's own background, which has no name. */
 function backgroundRow(run) {
@@ -75,7 +75,7 @@ function stepRow(run, step, view, numbers) {
     `${clock(numbers.seconds, 0)} in all`,
     state.annotated && !isTaught(run) ? matchInWords(run, step) : "",
   ].filter(Boolean).join(", ");
-  const typical = view ? typicalOf(run, step).map((frame) => typicalFrame(frame)) : [];
+  const typical = view ? typicalOf(run, step).map((frame) => typicalFrame(run, step, frame)) : [];
   const frames = typical.length ? typical : shownFrames(run, step);
   const examples = examplesOf(run, step).length;
   const all = make("button", { type: "button", className: "play", textContent: "Play all side by side" });
@@ -88,20 +88,20 @@ function stepRow(run, step, view, numbers) {
   return row;
 }
 
-function typicalFrame(frame) {
+function typicalFrame(run, step, frame) {
   const at = place.get(frame.video);
   const name = at === undefined ? frame.video : DATA.videos[at].name;
   const picture = frame.picture
     ? make("img", { src: `data:image/jpeg;base64,${frame.picture}`, alt: "", height: 120 })
     : make("span", { className: "blank", textContent: "no picture" });
-  return frameButton(at, name, frame.time_s, picture);
+  return frameButton(run, step, at, name, frame.time_s, picture);
 }
 
-/** A picture that plays its video, if the page has the video. */
-function frameButton(at, name, seconds, picture) {
+/** A picture that plays its key step, if the page has the video. */
+function frameButton(run, step, at, name, seconds, picture) {
   const text = `${name}, ${clock(seconds)}`;
   const button = make("button", { type: "button", title: text, aria: { label: `Play ${text}` }, disabled: at === undefined }, picture, make("span", { textContent: text }));
-  button.addEventListener("click", () => playFrom(at, seconds, button));
+  button.addEventListener("click", () => playStep(run, step, at, seconds, button));
   return button;
 }
 

@@ -2,7 +2,7 @@
 // and how they merge.
 
 import { cutSegments, cutTable, cutTree, explainedShare, firstLeaf, letterOf, mergeLines } from "./cut.js";
-import { byId, download, make, spread } from "./dom.js";
+import { barOfLength, byId, download, make, spread } from "./dom.js";
 import { drawPicture, label, lookAt, lookOf, pictureAt, sharp, stripOf } from "./looks.js";
 import { live, putAnswer } from "./live.js";
 import { drawSplits, pictured, tellKept } from "./numbers.js";
@@ -48,10 +48,11 @@ export function drawTree() {
   byId("cut").value = String(state.cut.K);
   drawMerges(own);
   byId("leaves").replaceChildren(...own.leaves.map((leaf) => leafRow(leaf)));
-  byId("cut-bars").replaceChildren(...DATA.videos.flatMap((video, at) => (own.videos[video.id] ? [
+  const shown = DATA.videos.filter(({ id }) => own.videos[id]);
+  byId("cut-bars").replaceChildren(...shown.flatMap((video) => [
     make("div", { className: "label", textContent: video.name }),
-    make("div", { className: "bar", role: "img", data: { video: String(at) } }),
-  ] : [])));
+    barOfLength(video, shown, { data: { video: String(place.get(video.id)) } }),
+  ]));
   showCut();
 }
 

@@ -98,7 +98,7 @@ export function fill(card) {
   const axis = make("div", { className: "axis" }, strip(at));
   for (const run of [...truth, ...drawnRuns(DATA.runs, state.run, byId("bars").value).filter((one) => one === state.run || factsOf(one).kind !== "trivial")]) {
     const own = run === state.run;
-    axis.append(make("div", { className: "label", textContent: run < 0 ? "ground truth" : `${runTitle(run)}${own && edited ? ", edited" : ""}` }), bar(at, run, own ? rows : null));
+    axis.append(make("div", { className: "label", textContent: run < 0 ? "annotation" : `${runTitle(run)}${own && edited ? ", edited" : ""}` }), bar(at, run, own ? rows : null));
   }
   axis.append(ticks(video.duration));
   const facts = `${clock(video.duration)} long, ${Math.round(video.duration * video.fps)} frames at ${Number(video.fps.toFixed(3))} per second${video.status === "unscored" ? `; not scored, ${DATA.truth[at].length ? "labelled in part" : "no annotation"}` : ""}${order.length ? "; key steps as they come:" : ""}`;
@@ -147,7 +147,7 @@ export function bar(at, run, rows = null) {
   if (many) return make("p", { className: "hint", textContent: `${many} segments, more than can be drawn` });
   const marks = segments.filter(isMark).length;
   const parts = [...(marks < segments.length ? [plural(segments.length - marks, "segment")] : []), ...(marks ? [plural(marks, "mark")] : [])];
-  const title = `${run < 0 ? "ground truth" : runTitle(run)}: ${listed(parts) || "no segment"} of ${video.name}`;
+  const title = `${run < 0 ? "annotation" : runTitle(run)}: ${listed(parts) || "no segment"} of ${video.name}`;
   const made = make("div", { className: "bar", role: "group", data: { run: String(run), ...(rows ? { edited: "yes" } : {}) }, aria: { label: title } });
   made.classList.toggle("partly", video.status === "unscored");
   if (segments.length > MANY_SEGMENTS) {
@@ -262,8 +262,12 @@ export function watchBars(part) {
     const byPointer = event.detail > 0;
     const target = targetOf(event.target, byPointer ? event.clientX : null);
     if (!target) return;
-    // A segment plays from its start; the strip and the time between segments play from the clicked time.
-    playFrom(target.at, target.segment ? target.segment[0] : target.seconds, event.target.closest("button"));
+    const { at, seconds, run, segment } = target;
+    // A segment plays from its start, and the strip and the time between segments from the clicked time. Under Videos,
+    // where segments are edited, the video plays on.
+    const [start, end, step] = segment || [seconds];
+    const on = part === cards || start === end;
+    playFrom(at, start, event.target.closest("button"), segment ? `${fullLabel(run, step)}, ${on ? `from ${clock(start)}` : when(start, end)}` : undefined, segment && !on ? end : null);
   });
   part.addEventListener("keydown", moveAlong);
 }
