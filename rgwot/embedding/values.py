@@ -196,7 +196,8 @@ def _clocks(x: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return which channels (C,) of samples (T, C) rise like a clock."""
     steps, count = np.diff(x, axis=0), np.arange(len(x)) - (len(x) - 1) / 2
     rises, spread = steps > 0, x.std(axis=0)
-    found, always = rises.all(axis=0), rises.all(axis=0)
+    always = np.asarray(rises.all(axis=0))
+    found = always.copy()
     if always.any():
         low, high = np.quantile(steps, (0.05, 0.95), axis=0)
         line = np.square(count @ x / len(x)) >= LINEAR * np.square(spread * count.std())

@@ -269,8 +269,11 @@ def counted(
     kept = without_slivers(occurrences(evidence or segments), usual, annotated)
     events = {recording.video: recording.events for recording in kept}
     sizes, table = {video: len(rows) for video, rows in segments.items()}, pd.concat(segments.values())
-    columns = (np.split(table[name].to_numpy(), np.cumsum(list(sizes.values()))[:-1]) for name in SEGMENT_COLUMNS[2:])
-    found = [_occurring(*own, events[video]) for video, *own in zip(sizes, *columns, strict=True)]
+    borders = np.cumsum(list(sizes.values()))[:-1]
+    starts, ends, steps = (np.split(table[name].to_numpy(), borders) for name in SEGMENT_COLUMNS[2:])
+    found = [
+        _occurring(*own, events[video]) for video, own in zip(sizes, zip(starts, ends, steps, strict=True), strict=True)
+    ]
     shows, counts = map(np.concatenate, zip(*found, strict=True))
     return divided(table.assign(shows=shows, counts=counts), sizes)
 

@@ -333,8 +333,9 @@ def _body(segments: pd.DataFrame, recordings: Sequence[Recording], videos: pd.Da
             by_video[place[video]] = {"many": len(rows)}
             continue
         rows = rows[np.argsort(starts[rows], kind="stable")]
-        by_video[place[video]] = {"ends": ends[rows].tolist(), "steps": steps[rows].tolist()}
-        other = {str(at): int(shown[rows[at]]) for at in np.flatnonzero(shown[rows] != steps[rows])}
+        own = steps[rows].tolist()
+        by_video[place[video]] = {"ends": ends[rows].tolist(), "steps": own}
+        other = {str(at): step for at, step in enumerate(shown[rows].tolist()) if step != own[at]}
         if other:
             by_video[place[video]]["shows"] = other
     orders = {recording.video: first_order(recording.events) for recording in recordings if recording.video in place}
