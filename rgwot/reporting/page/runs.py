@@ -328,7 +328,7 @@ def _body(segments: pd.DataFrame, recordings: Sequence[Recording], videos: pd.Da
     shown = segments["shows"].where(segments["counts"], 0).to_numpy()
     rows_of = segments.groupby("video", sort=False).indices
     for video in segments["video"].unique():
-        rows = rows_of[video]
+        rows = np.asarray(rows_of[video])
         if len(rows) > MOST_SEGMENTS:
             by_video[place[video]] = {"many": len(rows)}
             continue
