@@ -1,4 +1,4 @@
-# Every target makes .venv first when it is missing, so a fresh clone needs nothing but Python 3.11 and make.
+# Every target first makes .venv if it is missing, so a fresh clone needs only Python 3.11 and make.
 PYTHON ?= python3
 CORES ?= 2
 VENV := .venv
@@ -11,21 +11,21 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 # Versions that are known to work together; `make env LOCK=` ignores them, `make lock` renews them.
 LOCK ?= envs/lock.txt
 CONSTRAINT := $(addprefix --constraint ,$(wildcard $(LOCK)))
-# TORCH=cpu takes PyTorch's build without CUDA, which only its own index has for Linux.
+# TORCH=cpu installs PyTorch without CUDA, which for Linux only PyTorch's own index has.
 TORCH ?=
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 # Without a compiler, packages that are compiled on installation are left out.
 comma := ,
 EXTRAS := all$(comma)graph$(if $(shell command -v c++ g++ clang++),$(comma)gco$(comma)workflow)
 BUILDER = $(firstword $(shell command -v podman docker))
-# If the lock cannot be installed, the ranges of pyproject.toml are used, but not if LOCK was given.
+# If the lock cannot be installed, versions that pyproject.toml permits are used, unless LOCK was given.
 install = $(PIP) $(CONSTRAINT) --editable '$(1)'$(if $(and $(CONSTRAINT),$(filter file,$(origin LOCK))), || { echo \
 	"environment: the lock does not fit here; the newest versions that pyproject.toml permits are taken"; $(PIP) --editable '$(1)'; })
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # A target must fail if any command of a pipe fails.
 SHELL := /bin/bash -o pipefail
 
-# A worker runs whole files, in the order of tests/conftest.py instead of the files with most tests first.
+# Workers run whole files in the order of tests/conftest.py; by default, files with most tests would come first.
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
 # The revision that `make bench` compares with.
@@ -78,7 +78,7 @@ $(WRITER): $(READY)
 	@$(call install,.[docs])
 	@touch $@
 
-# One file for all platforms and for Python 3.11 to 3.14; the oldest versions for Python 3.11 alone.
+# envs/lock.txt is for all platforms and Python 3.11 to 3.14, envs/oldest.txt for Python 3.11 on Linux.
 lock: $(DEVELOPER)
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 $(COMPILE) --output-file envs/lock.txt
 	uv pip compile pyproject.toml --extra all --extra gco --extra graph --resolution lowest-direct --python-version 3.11 --python-platform linux $(COMPILE) --output-file envs/oldest.txt
@@ -89,7 +89,7 @@ container:
 	@test -n "$(BUILDER)" || { echo "container: found neither podman nor docker; install one of them" >&2; exit 1; }
 	$(BUILDER) build --build-arg TORCH=$(or $(TORCH),cuda) --tag rgwot --file Containerfile .
 
-# NOTEBOOKS= leaves their outputs as they are; `reproduce` trains.
+# NOTEBOOKS= leaves the outputs of notebooks as they are; `reproduce` trains, which takes longest.
 NOTEBOOKS ?= annotate deviations find reproduce table
 
 docs: $(WRITER)
@@ -110,7 +110,7 @@ test: $(DEVELOPER)
 test-lab: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -n $(CORES) $(BY_FILE) tests/benchmarks
 
-# More whole workflows, which would make `test` six minutes longer.
+# Further whole workflows, which would make `test` six minutes longer.
 test-long: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -n $(CORES) $(BY_FILE) -m long tests/workflow tests/test_notebook.py tests/window/test_whole_window.py
 
@@ -119,7 +119,7 @@ faults: export RGWOT_KILLS ?= 30
 faults: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -n $(CORES) $(BY_FILE) -m long tests/faults tests/window/test_window_kills.py
 
-# Clips of seconds in the real layouts; a quarter of an hour on two cores.
+# The clips last seconds, in the layouts of the real datasets; takes a quarter of an hour on two cores.
 paper-small: $(READY)
 	tests/paper_small.sh results/paper-small $(CORES)
 
@@ -146,11 +146,11 @@ labelled: $(READY)
 moments: $(READY)
 	python benchmarks/moments.py $(MOMENTS_OPTIONS)
 
-# RGWOT on recordings of people, for benchmarks/report/answers.md; hours without a GPU.
+# RGWOT on recordings of people, for benchmarks/report/answers.md; takes hours without a GPU.
 trained: $(READY)
 	python benchmarks/trained.py $(TRAINED_OPTIONS)
 
-# Learners of task graphs, and benchmarks/report/graphs.md; from pixels it trains 36 encoders, an hour on two cores.
+# Learners of task graphs, for benchmarks/report/graphs.md; with --pixels, 36 encoders are trained in an hour.
 graphs: $(READY)
 	python benchmarks/graphs.py --cores $(CORES) $(GRAPHS_OPTIONS)
 
@@ -158,7 +158,7 @@ graphs: $(READY)
 claims: $(READY)
 	python benchmarks/claims.py --cores $(CORES)
 
-# Without Chromium these tests are skipped; here it is installed, and the page of the demo is tested, too.
+# `make test` skips these tests without Chromium; here Chromium is installed, and the page of the demo is tested, too.
 test-page: $(DEVELOPER)
 	@command -v chromium chromium-browser google-chrome >/dev/null || { $(SUDO) apt-get update && $(SUDO) apt-get install -y chromium; }
 	snakemake --cores $(CORES) -- $(PAGE)
@@ -167,11 +167,11 @@ test-page: $(DEVELOPER)
 pictures: export RGWOT_PICTURES := docs/images
 pictures: test-page
 
-# Needs root and apt, and changes the machine (/etc/slurm while it runs), so it is not part of `test`.
+# This needs root and apt, and changes /etc/slurm while it runs, so it is not part of `test`.
 cluster-test: $(DEVELOPER)
 	OMP_NUM_THREADS=1 pytest -m long tests/cluster
 
-# TypeScript, which checks the page's script by the types in its comments, comes from npm, and Node from PyPI.
+# TypeScript checks the page's script by the types in its comments; it comes from npm, and Node from PyPI.
 TSC := build/typescript/node_modules/typescript/lib/tsc.js
 TYPESCRIPT := 5.9.3
 

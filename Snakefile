@@ -17,9 +17,9 @@ from rgwot.study.study import in_job
 
 min_version("9.14")
 
-# A job on a cluster gets the configuration that the run has read, so that files may change meanwhile.
+# A job on a cluster gets the configuration that its run has read, so the files may change during the run.
 if not in_job():
-    # Read by rgwot first, so that a fault of a file is reported in one line.
+    # rgwot reads the files first, to report a faulty one in one line.
     with mistakes_in_one_line():
         for file in configuration_files(sys.argv[1:]):
             read_file(file)

@@ -1,6 +1,6 @@
-"""Which recipe answers best: every recipe on every development task, with intervals against references.
+"""Compare all recipes on the development tasks, with intervals against references.
 
-Runs what is missing through the real workflow, then reports. A recipe is a line of `RECIPES`; `DEVELOPMENT` has the
+Missing results are made through the real workflow. A recipe is a line of `RECIPES`; `DEVELOPMENT` has the
 tasks, and says on which of them choices may be based (benchmarks/report/answers.md). A complete run renews
 benchmarks/results/answers.json and the tables of that page; a partial one (`--split choose`, `--recipes`) is only
 printed.
@@ -43,7 +43,7 @@ DEVELOPMENT = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """A method and a decoder, spelt as in the paths of scores, and the number of seeds it is run with."""
+    """A method and a decoder, spelt as in the paths of scores, and the number of seeds."""
 
     id: str
     label: str
@@ -58,7 +58,7 @@ class Recipe:
 
 
 # All recipes, including trivial answers, use the annotated K: five tasks do not have 7 steps, and choosing K from the
-# data is a separate problem. Recipes that do not depend on the seed, or hardly (raw features), have one seed, and so do
+# data is a separate problem. Recipes that hardly depend on the seed, or not at all, have one seed, and so do
 # published methods that were far from the best in the comparison of all methods (benchmarks/report/comparison.md).
 # Other methods of that comparison were weaker still and are left out: each would take 20 minutes of processor time.
 RECIPES = (
@@ -134,7 +134,7 @@ def split_tasks(config: Config, split: str) -> list[Task]:
 
 
 def run(targets: Sequence[str], cores: int) -> dict[str, float]:
-    """Make files through the workflow; return wall and processor time in seconds, and how many files existed before."""
+    """Make files through the workflow; return wall and CPU time in seconds, and the number that existed before."""
     there = sum((HOUSE / target).exists() for target in targets)
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = make(targets, cores, CONFIGS)
@@ -171,7 +171,7 @@ def best(values: Values, recipes: Iterable[Recipe], kind: str, tasks: Sequence[T
 
 
 def references(values: Values, recipes: Sequence[Recipe], tasks: Sequence[Task], metric: Metric) -> dict[str, str]:
-    """Return the references under a metric by name; the best of a kind has the best mean over the tasks."""
+    """Return, for a metric, the recipe of each reference; the best of a kind has the best mean over the tasks."""
     there = {recipe.id for recipe in recipes}
     named = {
         "rgwot": "rgwot_graphcut",
@@ -235,7 +235,7 @@ def wins(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], *,
 
 
 def _told_mean(values: Sequence[Sequence[float]]) -> float:
-    """Return the mean over tasks that have a value; without found background, there is no precision of background."""
+    """Return the mean over tasks that have a value; precision of background needs a task where background was found."""
     told = [[value for value in of_task if not math.isnan(value)] for of_task in values]
     return task_mean([of_task for of_task in told if of_task]) if any(told) else math.nan
 
@@ -260,7 +260,7 @@ def interval(found: Mapping[str, float | None], difference: bool) -> str:
 
 
 def render(record: Mapping[str, Any]) -> str:
-    """Write the record as tables in Markdown, one split after the other, and the values of single tasks."""
+    """Return the record as Markdown: tables for each split, then the values of single tasks."""
     recipes = record["recipes"]
     labels = {name: recipe["label"] for name, recipe in recipes.items()}
     blocks = []
@@ -364,7 +364,7 @@ def make_record(recipes: Sequence[Recipe], splits: Mapping[str, Sequence[Task]],
 
 
 def main() -> None:
-    """Run what is missing, compare, print; renew the record and the page where everything was compared."""
+    """Make missing results, compare and print; renew the record and the page if everything was compared."""
     known = [recipe.id for recipe in RECIPES]
     parser = options_of(__doc__)
     parser.add_argument("--split", choices=("all", "choose", "once"), default="all", help="which tasks")

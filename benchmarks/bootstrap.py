@@ -1,4 +1,4 @@
-"""How far a comparison of two methods over tasks and seeds can be trusted: the paired bootstrap.
+"""Intervals for comparisons of two methods over tasks and seeds, by the paired bootstrap.
 
 `scipy.stats.bootstrap` draws at one level; here tasks are drawn, and seeds within them.
 
@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 DRAWS = 10_000
-#: Number of draws in one array; it limits memory.
+#: Number of draws that are computed at once, which limits memory.
 _AT_ONCE = 1000
 
 HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "cannot tell"
 
-#: Probability that any interval of a claim misses.
+#: Probability that any interval of a claim misses the truth.
 ERROR = 0.05
 #: With fewer tasks there is no verdict: draws from two tasks say hardly anything about a third.
 LEAST_TASKS = 3
@@ -63,9 +63,9 @@ def compare(
 ) -> Estimate:
     """Compare the means over tasks of two methods, with a percentile interval of the paired hierarchical bootstrap.
 
-    With K tasks, a draw takes K tasks with replacement, the same for both methods; then, for every drawn task with S
-    seeds, S of its seeds with replacement. If both methods have equally many seeds, seeds are
-    paired, too. A method with one seed contributes no spread of seeds.
+    With K tasks, a draw takes K tasks with replacement, the same for both methods, and S seeds with replacement for
+    every drawn task with S seeds. If both methods have equally many seeds, seeds are
+    paired, too. With a single seed, the seeds of a method do not vary.
 
     Parameters
     ----------
@@ -126,15 +126,15 @@ def judge(
     pairs
         Experiments, first above second. "Best" and "above ... above ..." are several pairs.
     margin
-        How far below the second the first may lie, >= 0: 0 for "above", more for "as good as".
+        Amount by which the first may lie below the second, >= 0: 0 for "above", more for "as good as".
     ratio
-        Compare by ratio.
+        Whether effects are ratios minus 1 instead of differences.
 
     Returns
     -------
     Judgement
-        ``holds`` if every interval lies above -margin, ``does not hold`` if one lies below it, else ``cannot tell``,
-        which is also the verdict on fewer than three tasks. The effect is the smallest one of all pairs.
+        ``holds`` if every interval lies above -margin, ``does not hold`` if any lies below, else ``cannot tell``, which
+        is also the verdict on fewer than three tasks. The effect is the smallest of all pairs.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What our methods and an HMM learn from three annotated videos about recordings with key steps in another order.
+"""Test our methods and an HMM, which learn from three annotated videos, on videos with key steps in another order.
 
 On every task of the folder of recordings (recordings.py), methods learn from three annotated videos, as in labelled.py,
 and the other videos are changed before they are embedded:
@@ -68,7 +68,7 @@ Part = tuple[NDArray[np.float32], Labels]
 
 @dataclass(frozen=True)
 class Changed:
-    """A task after changes: the annotated videos, and by video the step of the block that was changed."""
+    """A task after changes: its annotated videos, and the step of the changed block by video."""
 
     task: Task
     teachers: list[int]
@@ -131,7 +131,7 @@ def block_changed(x: NDArray[np.float32], y: Labels, change: str, rng: np.random
 
 
 def changed(task: Task, change: str, draw: int) -> Changed:
-    """Draw the videos that teach, and change others."""
+    """Draw the annotated videos, and change other videos."""
     made: dict[int, Part] = {}
     blocks = {}
     if change == FREE:
@@ -157,7 +157,7 @@ def changed(task: Task, change: str, draw: int) -> Changed:
 
 
 def right(seen: Seen, found: Labels, blocks: dict[int, int]) -> list[bool]:
-    """Return, for each sample of the steps of the changed ``blocks``, whether it gets its step."""
+    """Return, for each sample of the changed steps, whether it is labelled with its step."""
     parts = seen.split(found + 1)
     return [bool(one) for v, k in blocks.items() for one in parts[v][seen.task.labels[v] == k] == k]
 
@@ -165,7 +165,7 @@ def right(seen: Seen, found: Labels, blocks: dict[int, int]) -> list[bool]:
 def measure(
     task: Task, change: str, draw: int, methods: Sequence[str], experiments: Experiments
 ) -> list[dict[str, Any]]:
-    """Return a line of the record for every method, without the names of data set and task."""
+    """Return a line of the record for every method, without the columns of data set and task."""
     made, lines = changed(task, change, draw), []
     after = Seen.read(made.task, experiments)
     before = None
@@ -221,7 +221,7 @@ def read_record() -> pd.DataFrame:
 
 
 def main() -> None:
-    """Measure what is missing, then renew the page."""
+    """Measure missing lines, then renew the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--changes", nargs="+", default=CHANGES, choices=CHANGES, metavar="CHANGE")
     parser.add_argument("--draws", type=int, default=6)

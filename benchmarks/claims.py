@@ -1,7 +1,7 @@
 """Test the paper's claims with scores; each gets an interval and a verdict (benchmarks/report/claims.md).
 
-Runs what is missing on the synthetic tasks of tasks.yaml, then renews benchmarks/results/claims.csv and the table of
-the page. With ``--datasets``, such as those of EgoProceL, the claims are judged on these and only printed.
+Makes missing results on the synthetic tasks of tasks.yaml, then renews benchmarks/results/claims.csv and the table of
+the page. With ``--datasets``, the claims are judged on these datasets, such as those of EgoProceL, and only printed.
 
     python benchmarks/claims.py [--cores 2] [--claims beta_paper] [--seeds 1] [--datasets cmu_mmac egtea_gaze meccano]
 
@@ -45,7 +45,7 @@ EVERY: tuple[Cell, ...] = tuple(
     for background in ("with", "without")
     for protocol in ("macro_task", "micro_video", "macro_video", "strict_task")
 )
-#: What claims compare, as method and decoder; settings in native frames are a tenth for synthetic clips.
+#: Experiments that claims compare, as method and decoder; settings in native frames are a tenth for synthetic clips.
 EXPERIMENTS = {
     "rgwot": ("rgwot", "graphcut"),
     "vaot": ("vaot", "graphcut"),
@@ -100,7 +100,7 @@ CLAIMS = (
     Claim("temporal_prior", "The temporal prior helps", (("rgwot", "no_temporal_prior"),)),
     Claim("structural_prior", "The structural prior helps", (("rgwot", "no_structural_prior"),)),
     Claim("collapse", "C-IDM prevents collapse", (("vaot", "rgwot"),), "degenerate", cells=LEADING),
-    # Compared with the neighbouring values that the paper tried, and with our value.
+    # β = 1 is compared with the neighbouring values that the paper tried, and with our value.
     Claim("beta_paper", "β = 1 is best", tuple(("beta=1", name) for name in ("beta=0.1", "beta=10", "rgwot"))),
     Claim(
         "beta",
@@ -184,7 +184,7 @@ def seconds_of(histories: Sequence[Path]) -> pd.DataFrame:
 
 
 def _of(values: pd.DataFrame, experiment: tuple[str, str], where: str) -> list[Sequence[float]]:
-    """Return the values of an experiment by task, each over its seeds."""
+    """Return the values of an experiment over seeds, by task."""
     own = values[values["method"] == experiment[0]]
     if "decoder" in own:
         own = own[own["decoder"] == experiment[1]]
@@ -229,7 +229,7 @@ def _elsewhere(whole: Sequence[Mapping[Any, Any]]) -> str:
 
 
 def main() -> None:
-    """Make the runs, judge the claims, keep the table, and print how long it took."""
+    """Make the runs, judge the claims, save the table, and print the time taken."""
     parser = options_of(__doc__)
     parser.add_argument("--datasets", nargs="+", default=[], help="datasets of the configuration")
     ids = [claim.id for claim in CLAIMS]
@@ -240,7 +240,7 @@ def main() -> None:
     groups = {} if options.datasets else GROUPS
     datasets = options.datasets or [dataset for group in groups.values() for dataset in group]
     study = study_of(CONFIGS, datasets, options.cores)
-    # For real videos, the window in frames is as published.
+    # On real videos, `cnc` has its published window in frames.
     own = {"cnc": ("cnc", "graphcut")} if options.datasets else {}
     experiments = {
         name: (study.experiments.method(method), study.experiments.decoder(decoder, method))
@@ -256,7 +256,7 @@ def main() -> None:
             for dataset, task in places
             for seed in study.config.seeds[: options.seeds]
         ]
-        # One run per claim, because after 500 jobs Snakemake 9.27 spends an eighth of a core on watching them.
+        # Start Snakemake anew for each claim, because after 500 jobs Snakemake 9.27 needs an eighth of a core itself.
         if done := make(dict.fromkeys(files), options.cores, CONFIGS):
             sys.exit(done)
         found = [HOUSE / file for file in dict.fromkeys(files)]

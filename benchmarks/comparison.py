@@ -1,6 +1,6 @@
-"""Tables of the scores of all methods, the paper's and those of `peers`, on the same videos.
+"""Tables of scores of all methods, including those of `peers`, on the same videos.
 
-Runs what is missing, then renews benchmarks/results/methods.csv and methods_segments.csv, and the tables of
+Makes missing results, then renews benchmarks/results/methods.csv and methods_segments.csv, and the tables of
 benchmarks/report/comparison.md. With ``--datasets``, only tables on these datasets are written, below
 results/comparison; the datasets may be in a ``--configfile``, such as workflow/published_features.yaml.
 
@@ -113,7 +113,7 @@ def segments_of(dataset: str) -> list[Column]:
 
 
 def printed(table: Table, frame: pd.DataFrame, columns: Sequence[Column]) -> str:
-    """Return a Markdown table of all rows in percent: the best value of a column bold, a collapsed value with an X."""
+    """Return a Markdown table of all rows in percent; the best value of a column is bold, and a collapse has an X."""
     measured = frame[(frame["kind"] == "measured") & (frame["label_rule"] == PRINTED_RULE)]
     texts: list[list[str]] = []
     for column in columns:
@@ -162,7 +162,7 @@ def written(table: Table, study: Study) -> tuple[Path, pd.DataFrame]:
 
 
 def main() -> None:
-    """Make both tables, keep them, renew the pages, and print how long it took."""
+    """Make both tables, save them, renew the pages, and print the time taken."""
     parser = options_of(__doc__)
     parser.add_argument("--datasets", nargs="+", default=list(LABELS), help="datasets of the configuration")
     parser.add_argument("--configfile", nargs="+", default=[], help="more configuration")

@@ -1,4 +1,4 @@
-"""How much there is to learn: methods, decoders, settings, formats, verbs, and lines, counted from the code itself.
+"""Count methods, decoders, settings, formats, commands and lines of code, as measures of the size of the project.
 
 python benchmarks/counts.py [--names]
 """
@@ -22,10 +22,10 @@ def lines(pattern: str, below: Path) -> tuple[int, int]:
 
 
 def doubled_names() -> dict[str, list[str]]:
-    """Return public names that two modules or more define, with these modules.
+    """Return the public names that several modules define, with the modules.
 
-    Functions, classes and constants at the level of a module count, but not methods and imports, and not the verbs of
-    the command line, which have the names of the functions that they call.
+    Functions, classes and constants at the level of a module count, but not methods, imports, and commands, which
+    have the names of the functions that they call.
     """
     modules: dict[str, set[str]] = defaultdict(set)
     for path in LIBRARY.rglob("*.py"):
@@ -41,7 +41,7 @@ def doubled_names() -> dict[str, list[str]]:
     return {name: sorted(where) for name, where in sorted(modules.items()) if len(where) > 1}
 
 
-#: Patterns of uses of the command line and Snakemake's private names, such as `DefaultStreamHandler` or `workflow._x`.
+#: Patterns: the command line in use, and private names of Snakemake, such as `DefaultStreamHandler` or `workflow._x`.
 FORBIDDEN = {
     "uses of sys.argv": r"\bsys\.argv\b",
     "uses of Snakemake's private names": r"\b(?:snakemake|workflow|rules|dag|logger)\._\w+|DefaultStreamHandler"

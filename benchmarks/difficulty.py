@@ -1,4 +1,4 @@
-"""Difficulty probes: how hard a set of videos is, measured on raw features before any method.
+"""Measure how difficult a set of videos is, by two probes of raw features.
 
     python benchmarks/difficulty.py DATASET TASK [--K 7]
 
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 Array = NDArray[Any]
 
-#: Largest numbers of fits of the supervised probe, of frames in one fit, and of frames in all fits.
+#: Limits of the supervised probe: number of fits, frames in one fit, and frames in all fits.
 FOLDS = 10
 PROBE_FRAMES = 3000
 SCORED_FRAMES = 12_000
@@ -160,7 +160,7 @@ def supervised_probe(maps: Iterable[Array], labels: Sequence[Array]) -> float:
         scaler = StandardScaler().fit(known)
         probe = LogisticRegression(C=1.0, max_iter=200, tol=1e-3)
         inner = scaler.transform(known)
-        # With more dimensions than frames the solution lies in the span of the frames: fit it there, faster.
+        # With more dimensions than frames, the solution lies in the span of the frames, where fitting is faster.
         basis = np.linalg.qr(inner.T)[0] if inner.shape[0] < inner.shape[1] else None
         probe.fit(inner if basis is None else inner @ basis, train)
         for index in held:
@@ -172,7 +172,7 @@ def supervised_probe(maps: Iterable[Array], labels: Sequence[Array]) -> float:
 
 
 def largest_step_share(labels: Sequence[Array]) -> float:
-    """Return the strict score, without background, of one label everywhere.
+    """Return the strict score, without background, of an answer with the same label everywhere.
 
     ``labels`` are the key steps ``(T,)`` of each video: 1 to K, or 0 for background, but not background only.
     """

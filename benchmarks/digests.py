@@ -1,8 +1,8 @@
 """Digests of results, to check that a change of the code does not change results.
 
 `freeze` writes benchmarks/results/digests.json from two trees: the demo (``make demo``, and the targets that `DEMO`
-names) and every table and figure of the paper on small clips (``make paper-small``). `compare` lists what differs from
-it, and what is missing.
+names) and every table and figure of the paper on small clips (``make paper-small``). `compare` lists the results that
+differ from this record, or are missing.
 
     python benchmarks/digests.py compare [--demo results] [--paper results/paper-small/results]
 """

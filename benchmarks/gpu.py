@@ -1,4 +1,4 @@
-"""Times of training, transport and extraction on a GPU, compared with those on the processor and with lower limits.
+"""Measure training, transport and extraction on a GPU, and compare with the processor and with lower limits.
 
 A step of training cannot be faster than the encoder's forward and backward pass alone, and extraction not faster than
 the slower of decoding and the network. Features and weights are random, of the paper's size. The results
@@ -60,7 +60,7 @@ def milliseconds(call: Callable[[], object], device: torch.device, repeats: int)
 
 
 def transport(device: torch.device) -> dict[str, float]:
-    """Return milliseconds per pair of 32 x 32 frames, for 1, 4 and 16 pairs at once; the prior acts only at r = 0.1."""
+    """Return milliseconds per pair of 32 x 32 frames for 1, 4 and 16 pairs at once; the prior acts at r = 0.1 only."""
     found = {}
     for pairs in (1, 4, 16):
         generator = torch.Generator().manual_seed(0)
@@ -124,7 +124,7 @@ def extraction(video: Path, device: torch.device) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure on the GPU and on the processor, print it and add it to the record."""
+    """Measure on the GPU and on the processor; print the times and add them to the record."""
     (video,) = map(Path, sys.argv[1:])
     stores, found = random_stores(), {}
     for device in map(torch.device, ("cuda", "cpu") if torch.cuda.is_available() else ("cpu",)):

@@ -1,11 +1,11 @@
-"""Every learner of task graphs on twelve recipes whose graphs are known: from annotations and, if asked, from pixels.
+"""Compare learners of task graphs on twelve recipes with known graphs, from annotations and optionally from pixels.
 
-Without options it needs no video: it learns from what people did (benchmarks/data) and from random procedures
-(procedures.py), scores graphs, deviations and confidences, leaves out each recipe in turn to choose learner, settings
-and the limit of deviations again, and renews benchmarks/results/graphs.csv and the tables and picture of
+Without options, no video is needed: graphs are learned from annotations of people (benchmarks/data) and from random
+procedures (procedures.py); graphs, deviations and confidences are scored; and learner, settings and limit are chosen
+again with each recipe left out in turn. This renews benchmarks/results/graphs.csv and the tables and picture of
 benchmarks/report/graphs.md. With `--pixels`, the same recipes are also rendered, decoded through the real workflow
-(benchmarks/graphs.yaml) with three seeds, and scored; `--recipes 3 --seeds 0 --pixels` is a smoke test, printed and not
-kept.
+(benchmarks/graphs.yaml) with three seeds, and scored; `--recipes 3 --seeds 0 --pixels` is a smoke test, which is only
+printed.
 
     python benchmarks/graphs.py [--pixels] [--cores 2] [--recipes ID ...] [--seeds N ...]
 """
@@ -152,7 +152,7 @@ def _listed(rows: pd.DataFrame) -> list[Recording]:
 
 
 def _once(recordings: Iterable[Recording]) -> list[Recording]:
-    """Return one recording of each order of first occurrences."""
+    """Return one recording for each different order of first occurrences."""
     kept: dict[tuple[int, ...], Recording] = {}
     for recording in recordings:
         kept.setdefault(tuple(dict.fromkeys(event.key_step for event in recording.events)), recording)
@@ -176,7 +176,7 @@ def learner_scores(names: Sequence[int]) -> pd.DataFrame:
 
 
 def _told(needs: Needs, counted: Tally, limit: float = SURE_FROM) -> list[set[int]]:
-    """Return, for each video, the key steps on either side of the learned needs that it breaks."""
+    """Return, for each video, the two key steps of every learned need that the video breaks."""
     relation = needs.relation & (needs.confidence >= limit)
     broken = relation & counted.earlier.transpose(0, 2, 1)
     return [set(counted.steps[of_video.any(axis=0) | of_video.any(axis=1)].tolist()) for of_video in broken]
@@ -197,7 +197,9 @@ def _f1(hits: NDArray[np.int64]) -> float:
 
 
 def left_out() -> tuple[pd.DataFrame, list[str]]:
-    """Choose learner, settings and limit without each recipe: ``what,chosen,left_out,defaults``, and the choices.
+    """Choose learner, settings and limit with each recipe left out.
+
+    Returns a table ``what,chosen,left_out,defaults``, and the choices.
 
     The choice has the largest sum of five figures on the other eleven recipes: the mean F1 of the edges from each
     source, and the F1 of deviations in order over steps and over recordings. ``chosen`` has the figures of the choices
@@ -214,7 +216,7 @@ def left_out() -> tuple[pd.DataFrame, list[str]]:
                 counted = tally(recipe.sources[source])
                 needs = FUNCTIONS[learner](counted, **settings)
                 edges[row, column] = edge_scores(recipe.graph, _graph(needs, counted)).f1
-            # The last source is all recordings.
+            # ``source`` is now the last one, all recordings.
             videos = [one.video for one in recipe.sources[source]]
             for number, limit in enumerate(LIMITS):
                 told = zip(videos, _told(needs, counted, limit), strict=True)
@@ -306,7 +308,7 @@ def deviation_scores(names: Sequence[int]) -> pd.DataFrame:
             if learner:
                 procedure = learn(videos, learner=FUNCTIONS[learner], **settings)
                 told = deviations(procedure, videos)
-                # By steps as they are found with the true graph, and as people annotated them.
+                # Steps count as for the true graph (`_broken`), and as people annotated them.
                 order = out_of_order(procedure, videos)
                 found["missing"] |= {(one.video, one.key_step) for one in told if one.kind == "missing"}
             else:
@@ -319,7 +321,7 @@ def deviation_scores(names: Sequence[int]) -> pd.DataFrame:
 
 
 def _broken(graph: Graph, videos: Sequence[Recording]) -> set[tuple[str, int]]:
-    """Return the steps on either side of needs of the true graph that are broken."""
+    """Return, with the name of the video, the two steps of every need of the true graph that a video breaks."""
     found = set()
     for video in videos:
         first: dict[Step, float] = {}
@@ -344,7 +346,7 @@ def confidences(names: Sequence[int], source: str) -> tuple[list[float], list[bo
 
 
 class Bin(NamedTuple):
-    """Confidences of one bin: its ends, how many are in it (``total``), how many of these are right, and their mean.
+    """A bin of confidences: its ends, their number (``total``), the number of right ones, and their mean.
 
     ``share`` is right / total, (``share_low``, ``share_high``) its interval; NaN and (0, 1) in an empty bin.
     """
@@ -360,7 +362,7 @@ class Bin(NamedTuple):
 
 
 def reliability(confidence: ArrayLike, right: ArrayLike, ends: Sequence[float]) -> list[Bin]:
-    """Count confidences (N,) and right ones (N,) in bins [ends[i], ends[i + 1]), of which the last is closed."""
+    """Count confidences (N,), and those that are right, in bins [ends[i], ends[i + 1]); the last bin is closed."""
     given, truth = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=bool)
     if given.shape != truth.shape or given.ndim != 1:
         raise ValueError(f"confidence: found shapes {given.shape} and {truth.shape}, expected two of shape (N,)")
@@ -561,9 +563,9 @@ def _scored(
 
 
 def _sure(told: Sequence[Deviation], matching: Mapping[int, int], annotated: Sequence[Recording]) -> dict[str, int]:
-    """Count deviations by sureness, and true ones among them: the step is not annotated in that video, or out of place.
+    """Count deviations by sureness, and those that are true.
 
-    A step is out of place, or repeated, if the annotated key steps of the video deviate in the same way.
+    A deviation is true if the annotated key steps of the video deviate in the same way, or lack the missing step.
     """
     true = {(one.video, KINDS[one.kind], one.key_step) for one in deviations(learn(annotated), annotated)}
     steps = {event.key_step for recording in annotated for event in recording.events}
@@ -579,7 +581,7 @@ def _sure(told: Sequence[Deviation], matching: Mapping[int, int], annotated: Seq
 
 
 def render_pixels(scores: pd.DataFrame) -> str:
-    """Write what was found from pixels in Markdown, recipe by recipe and on average."""
+    """Write the scores of answers from pixels in Markdown, by recipe and on average."""
     columns = ["f1", "f1_precedence", "f1_chain", "consensus", "single"]
     by_answer = scores.groupby(["answer", "recipe"])[columns].mean()
     rows = []
@@ -629,7 +631,7 @@ def run(config: Config, names: Sequence[int], seeds: Sequence[int], answers: Seq
 
 
 def main() -> None:
-    """Learn, score, print; renew the record, the picture and the page where all recipes were scored."""
+    """Learn, score and print; renew the record, the picture and the page if all recipes were scored."""
     parser = options_of(__doc__)
     parser.add_argument("--pixels", action="store_true", help="also from rendered recipes, which trains encoders")
     parser.add_argument("--recipes", nargs="+", type=int, default=list(recipes()), metavar="ID", help="which recipes")

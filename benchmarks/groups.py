@@ -1,9 +1,9 @@
-"""How often a comparison of groups reports a difference that is not there, and finds one that is (methods 9.8).
+"""Measure how often a comparison of groups reports a difference that does not exist, or finds a real one (methods 9.8).
 
-A study is two groups of twelve videos of a procedure of seven key steps: orders that differ by neighbours, key steps
-that are left out (8 %) or done again, durations of 10 ± 2 s. In a planted study, one key step lasts longer in one
-group, by two standard deviations of its measured duration. Writes the figures to
-benchmarks/report/groups.md; ten minutes on one core.
+A study has two groups of twelve videos of a procedure with seven key steps, each of which lasts 10 ± 2 s. Videos differ
+by swaps of neighbouring key steps, and by key steps that are left out (8 %) or repeated. In a planted study, one key
+step lasts longer in one group, by two standard deviations of its measured duration. The figures are written to
+benchmarks/report/groups.md, which takes ten minutes on one core.
 
     python benchmarks/groups.py [--studies 10000] [--planted 2000]
 """
@@ -63,7 +63,7 @@ def starred(videos: list[Recording], permutations: int) -> dict[tuple[int, str],
 
 
 def spread(rng: np.random.Generator, always: Collection[int], studies: int = 200) -> float:
-    """Return the standard deviation of the seconds of `PLANTED` in videos that have it, without a difference."""
+    """Return the standard deviation of the duration of `PLANTED` in videos without a difference, in seconds."""
     values = [measured(study(rng, always=always), [])[0][PLANTED, "duration"] for _ in range(studies)]
     return float(np.nanstd(np.concatenate(values)))
 

@@ -1,6 +1,6 @@
-"""Synthetic videos after the timelines of real people (CaptainCook4D), rendered into folders.
+"""Render synthetic videos that follow timelines of real people (CaptainCook4D) into folders.
 
-benchmarks/data/recipes.csv lists the datasets: ten clips each, after recordings of one recipe, with seven key steps.
+benchmarks/data/recipes.csv lists the datasets: ten clips each, which follow recordings of a recipe of seven key steps.
 ``levels`` is ``plain``, for the steps as people did them, or ``published``, with gaps and repeats as in EgoProceL.
 
     python benchmarks/human.py DATASET ... [--jobs 2]    # into results/synthetic/DATASET, if it is missing
@@ -141,7 +141,7 @@ def task_of(config: Config, dataset: str) -> str:
 
 
 def render(datasets: Iterable[str], jobs: int = 1) -> None:
-    """Write the datasets that follow people, unless they exist."""
+    """Write those of the named datasets that follow people and do not exist."""
     known = rendered()
     for name in datasets:
         folder = HOUSE / "results" / "synthetic" / name
@@ -150,7 +150,7 @@ def render(datasets: Iterable[str], jobs: int = 1) -> None:
 
 
 def main() -> None:
-    """Render the datasets that are named."""
+    """Render the named datasets."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("datasets", nargs="+", choices=sorted(rendered()), metavar="DATASET")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)

@@ -1,4 +1,4 @@
-"""What a few annotated videos are worth: F1 of the other videos by the number of annotated videos, by us and peers.
+"""Measure what a few annotated videos are worth: F1 of the other videos by the number of annotated ones and by method.
 
 On every task of the folder of recordings (recordings.py) some videos are drawn, their labels between the first and the
 last annotated segment are given to a method, and the other videos are scored by name: `macro_task` without background.
@@ -111,13 +111,13 @@ class Seen:
 
     @cached_property
     def context(self) -> NDArray[np.float64]:
-        """The input of a classifier: components of embeddings in context, and relative time."""
+        """The input of a classifier: components of embeddings in context, with relative time."""
         seen = in_context(self.frames, timed=True)
         return Components.fit(seen, 1).apply(seen)
 
     @cached_property
     def plans(self) -> dict[tuple[int, int], NDArray[np.float32]]:
-        """Transport plans between the real frames of every pair of videos, by RGWOT's problem on these embeddings."""
+        """The plans of RGWOT's transport problem between the real frames of every pair of videos."""
         import torch
 
         from rgwot.losses.settings import PROBLEM, FusedGromovWasserstein
@@ -135,7 +135,7 @@ class Seen:
         return found
 
     def warped(self, video: int, other: int) -> tuple[float, list[tuple[int, int]]]:
-        """Align two videos by dynamic time warping: the cost, and pairs of samples."""
+        """Align two videos by dynamic time warping; return the cost and the pairs of samples."""
         from dtaidistance import dtw, dtw_ndim
 
         if (video, other) not in self.aligned:
@@ -146,7 +146,7 @@ class Seen:
 
 
 def said(labels: Labels) -> Labels:
-    """Return the labels that people give to a video with true key steps (T,) from 1, 0 background, as in `Frames`.
+    """Return the labels, as in `Frames`, that people give to a video with true key steps (T,), where 0 is background.
 
     Time before the first and after the last key step is unknown, as in `rgwot.timing.given_labels`.
     """
@@ -174,19 +174,19 @@ def named(labels: NDArray[Any], K: int) -> Labels:
 
 
 def ours(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
-    """RGWOT+ that learns from labels."""
+    """Label with RGWOT+, which learns from the given labels."""
     return decode_labelled(replace(seen.frames, given=given), seen.K, generator_for(draw), Labelled()).labels
 
 
 def classified_raw(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
-    """Shrunken linear discriminant analysis of single samples."""
+    """Label single samples by linear discriminant analysis with a shrunken covariance."""
     known, classes = given != UNKNOWN, np.where(given == NO_CLUSTER, seen.K, given)
     learned = Classifier.fit(seen.raw.x[known], classes[known], seen.K + 1)
     return named(learned.probabilities(seen.raw.x).argmax(axis=1), seen.K)
 
 
 def classified(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
-    """`classified_raw` of embeddings in context with relative time; log probabilities are averaged over a window."""
+    """Apply `classified_raw` to embeddings in context with relative time; average log probabilities over a window."""
     known, classes = given != UNKNOWN, np.where(given == NO_CLUSTER, seen.K, given)
     learned = Classifier.fit(seen.context[known], classes[known], seen.K + 1)
     log_p = np.log(np.maximum(learned.probabilities(seen.context), LEAST_PROBABILITY))
@@ -194,7 +194,7 @@ def classified(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> L
 
 
 def warped(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
-    """Labels of the nearest annotated video, by dynamic time warping; unknown time is background."""
+    """Return the labels of the nearest annotated video, by dynamic time warping; unknown time is background."""
     labels = [np.maximum(part, NO_CLUSTER) for part in seen.few(given, ALIGNED)]
     found = []
     for video, T in enumerate(seen.frames.lengths):
@@ -210,7 +210,7 @@ def warped(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Label
 
 
 def transported(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
-    """Labels of all annotated videos, by the mass that comes from them; unknown time is background."""
+    """Return the labels of all annotated videos, weighted by transported mass; unknown time is background."""
     classes = [np.where(part < 0, seen.K, part) for part in seen.few(given, TRANSPORTED)]
     found = []
     for video, T in enumerate(seen.frames.lengths):
@@ -269,7 +269,7 @@ def marks(given: Labels, rng: np.random.Generator) -> Labels:
 
 
 def marked(seen: Seen, given: Labels, videos: Sequence[int], draw: int) -> Labels:
-    """`ours` with one mark instead of each segment, including segments of background."""
+    """Apply `ours` with one mark instead of each segment, including segments of background."""
     rng = np.random.default_rng([len(videos), draw, 1])
     kept = np.concatenate([marks(part, rng) for part in seen.split(given)])
     return ours(replace(seen, frames=replace(seen.frames, marked=kept != UNKNOWN)), kept, videos, draw)
@@ -351,7 +351,7 @@ def measure(seen: Seen, method: str, n: int, draw: int) -> dict[str, float]:
         began = time.process_time()
         found = TAUGHT[OURS if method == SUGGESTED else method](seen, given, videos, draw)
     taken = time.process_time() - began
-    # If every video has marks, there is no other video, and all samples are scored.
+    # If every video has marks, all samples are scored, because no video is left.
     videos = [] if method == EVERYWHERE else videos
     truths, predictions = scored(seen, found, videos)
     if n == 0:
@@ -403,7 +403,7 @@ def measured(values: pd.DataFrame, n: int) -> pd.Series[bool]:
 
 
 def late_tasks(values: pd.DataFrame) -> pd.DataFrame:
-    """Return the tasks that have enough videos for every number of annotated ones."""
+    """Return the tasks that have enough videos for every number of annotated videos."""
     return values[measured(values, NUMBERS[-1])]
 
 
@@ -509,7 +509,7 @@ def draw(rows: pd.DataFrame) -> None:
 
 
 def main() -> None:
-    """Measure what is missing, then renew the page and the figure."""
+    """Measure missing lines, then renew the page and the figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS, metavar="METHOD")
     parser.add_argument("--draws", type=int, default=6, help="draws of every number of annotated videos")
@@ -521,7 +521,7 @@ def main() -> None:
             warnings.simplefilter("ignore")
             seen = Seen.read(read(), experiments)
             for cell in cells(seen, options.methods, options.draws):
-                # Read before every measurement, because several of these commands may run at a time.
+                # Read the record before every measurement, because several of these commands may run at a time.
                 if (dataset, name, *cell) not in set(read_record()[KEY].itertuples(index=False, name=None)):
                     line = dict(zip(KEY, (dataset, name, *cell), strict=True)) | measure(seen, *cell)
                     add(line)

@@ -1,4 +1,4 @@
-"""Learners of task graphs that the library does not have, which graphs.py compares with the library's own.
+"""Further learners of task graphs, which graphs.py compares with those of the library.
 
 `transitions` learns what follows directly, `likelihood` is maximum likelihood by direct optimisation (Seminara,
 Farinella, Furnari, NeurIPS 2024).
@@ -27,9 +27,8 @@ SATISFIED = 0.95
 def transitions(tally: Tally) -> Needs:
     """Let l need k if k comes directly before l in a share of at least 1 / K of the videos that have l.
 
-    K is the number of key steps. The transitions in the videos' orders are added by falling share, except
-    those that would close a circle: this is the directly-follows graph of process mining, without its
-    circles.
+    K is the number of key steps. The transitions in the videos' orders are added by falling share, except those that
+    would close a circle. The result is the directly-follows graph of process mining without circles.
     """
     n = len(tally.steps)
     follows = np.zeros((n, n))
@@ -67,7 +66,7 @@ def _adjacency(orders: list[tuple[int, ...]], n: int) -> NDArray[np.float64]:
     allowed = ~torch.eye(n + 2, dtype=torch.bool)
     allowed[start] = False  # START needs nothing
     allowed[:, end] = False  # nothing needs END
-    # One row per place of a sequence: the key step that comes, those before it, and all others (including itself).
+    # One row per place of a sequence: its key step, those before it, and all others, which include the key step itself.
     who, before = [], []
     for sequence in sequences:
         done = torch.zeros(n + 2)
@@ -107,6 +106,6 @@ def _softmax(free: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
 
 
 def _satisfied(edges: torch.Tensor, comes: torch.Tensor, past: torch.Tensor) -> float:
-    """Share of the needs of all places of all sequences that were met."""
+    """Return the share of needs that are met, over all places of all sequences."""
     needed = edges[comes].float()
     return float((needed * past).sum() / needed.sum().clamp_min(1.0))

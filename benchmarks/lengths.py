@@ -1,8 +1,8 @@
-"""The effect of one recording that is four times as long on its own key steps, and on those of other recordings.
+"""Measure how a recording of four times its length affects its own key steps, and those of other recordings.
 
-The recording of median length goes on idly at its end (``idle``: its last 2 % are repeated back and forth, which is
-left out of its score) or is slowed down (``slow``). Key steps are named by one matching over the task. ``one`` is F1 of
-this recording, ``others`` that of the other recordings, and ``alike`` the adjusted Rand index between their labels and
+The recording of median length is made longer: at its end, its last 2 % are repeated back and forth, which is not scored
+(``idle``), or it is slowed down (``slow``). Key steps are named by one matching over the task. ``one`` is F1 of this
+recording, ``others`` is F1 of the other recordings, and ``alike`` is the adjusted Rand index between their labels and
 those from the unchanged task; ``seed`` is the unchanged task with another seed. With ``--taught n``, n other evenly
 spaced recordings are annotated. The folder of recordings is that of recordings.py.
 
@@ -102,7 +102,7 @@ def scores(task: Task, found: Labels, one: int, others: Sequence[int], taught: b
 
 
 def measured(task: Task, what: Sequence[str], n: int, experiments: Experiments) -> Iterator[dict[str, Any]]:
-    """Yield the scores of the unchanged task, the same with another seed, and with a longer recording."""
+    """Yield scores of the unchanged task, of this task with another seed, and of the task with a longer recording."""
     lengths = [len(store) for store in task.stores]
     one = int(np.argsort(lengths, kind="stable")[(len(lengths) - 1) // 2])
     rest = [at for at in range(len(lengths)) if at != one]

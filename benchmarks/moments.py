@@ -1,11 +1,12 @@
-"""What answers about single moments are worth: F1 of all videos by the number of answers, and by a person's time.
+"""Measure what answers about single moments are worth: F1 of all videos by the number of answers and a person's time.
 
-On every task of the folder of recordings (recordings.py) moments are chosen: at random among all samples, at random in
-found segments drawn at random, or as `rgwot suggest --moments` does, in rounds of ten. The annotated label of each,
-including background, is given to the decoder as a mark, and the other samples of all videos are scored by name:
-`macro_task` without background. For comparison, whole videos are annotated as in labelled.py, and other videos scored.
-Results are added line by line to benchmarks/results/moments.csv, and existing ones are not measured again. A run
-without names of tasks then renews the tables of benchmarks/report/moments.md and the figure docs/images/moments.svg.
+On every task of the folder of recordings (recordings.py) moments are chosen in three ways: at random among all
+samples, at random in randomly drawn segments that were found, or in rounds of ten by `rgwot suggest --moments`. The
+annotated label of each moment, including background, is given to the decoder as a mark, and the other samples of all
+videos are scored by name: `macro_task` without background. For comparison, whole videos are annotated as in
+labelled.py, and other videos scored. Results are added line by line to benchmarks/results/moments.csv, and existing
+ones are not measured again. A run without names of tasks then renews the tables of benchmarks/report/moments.md and the
+figure docs/images/moments.svg.
 
     REAL_RECORDINGS=FOLDER python benchmarks/moments.py [--fps DATASET=NUMBER ...] [--runs 6] [TASK ...]
 """
@@ -58,7 +59,7 @@ def uniform(seen: Seen, n: int, run: int) -> list[int]:
 
 
 def of_found(seen: Seen, n: int, run: int) -> list[int]:
-    """Draw segments of the answer without labels, all of them before any a second time, and a sample from each."""
+    """Draw a sample from every segment found without labels, in random order, before any segment is drawn again."""
     generator = np.random.default_rng([1, run])
     changed = np.concatenate([np.diff(part, prepend=UNKNOWN) != 0 for part in seen.split(seen.unsupervised(0))])
     segments = np.split(np.arange(len(changed)), np.flatnonzero(changed)[1:])
@@ -72,7 +73,7 @@ def of_found(seen: Seen, n: int, run: int) -> list[int]:
 
 
 def suggested(seen: Seen, n: int, run: int) -> list[int]:
-    """Choose samples in rounds, after the answers to earlier ones."""
+    """Choose samples in rounds, each with the answers about earlier samples."""
     chosen: list[int] = []
     while len(chosen) < n:
         frames, number = replace(seen.frames, given=answers(seen, chosen)), min(ROUND, n - len(chosen))
@@ -96,7 +97,7 @@ def answers(seen: Seen, chosen: Sequence[int]) -> Labels:
 
 
 def taught(seen: Seen, chosen: Sequence[int], run: int) -> Labels:
-    """Return the labels of all samples, taught by answers about the chosen ones."""
+    """Return the labels of all samples, learned from the answers about the chosen samples."""
     given = answers(seen, chosen)
     frames = replace(seen.frames, given=given, marked=given != UNKNOWN)
     return decode_labelled(frames, seen.K, generator_for(run), Labelled()).labels
@@ -218,7 +219,7 @@ def draw(rows: pd.DataFrame) -> None:
 
 
 def main() -> None:
-    """Measure what is missing, then renew the page and the figure."""
+    """Measure missing lines, then renew the page and the figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS, metavar="WAY")
     parser.add_argument("--runs", type=int, default=6, help="runs of every way")

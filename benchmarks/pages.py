@@ -1,4 +1,4 @@
-"""Common functions of the scripts that make results through the workflow and write parts of pages from them."""
+"""Common functions of scripts that make results through the workflow and write them into pages."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def study_of(configs: Sequence[str], datasets: Iterable[str], cores: int) -> Stu
 
 
 def make(targets: Iterable[str], cores: int, configs: Sequence[str]) -> int:
-    """Make files through the workflow, as many as can be; return Snakemake's exit code.
+    """Make files through the workflow, even if some of them fail; return Snakemake's exit code.
 
     Missing clips that follow people are rendered first.
     """
     targets = list(targets)
     render([name for name in rendered() if any(f"/{name}/" in target for target in targets)], cores)
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", *configs]
-    # Relative paths only, so that a shell takes the line whatever the number of targets.
+    # Paths are relative, because a command line has a limited length and there may be many targets.
     command += ["--quiet", "host", "reason", "--keep-going", "--", *targets]
     return subprocess.run(command, cwd=HOUSE, check=False).returncode
 

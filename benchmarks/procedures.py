@@ -1,7 +1,7 @@
-"""Random procedures, and recordings of simulated people who follow them and err; graphs.py calibrates on these.
+"""Draw random procedures, and recordings of simulated people who follow them with errors, for graphs.py.
 
-A procedure has 7 to 25 key steps, and its needs are those that two or three random orders have in common, chains
-that join, or random needs. People do any key step whose needs are met, with habits that belong to the procedure. People
+A procedure has 7 to 25 key steps. Its needs are those that two or three random orders have in common, or form chains
+that join, or are random. People do any key step whose needs are met, with habits that belong to the procedure. People
 who err also move key steps, or runs of up to three, to a place that breaks a need, and leave out more key steps.
 """
 
@@ -19,17 +19,17 @@ Booleans = NDArray[np.bool_]
 
 
 class Planted(NamedTuple):
-    """Needs (K, K) [k, l] of the key steps 1 to K, transitively closed, and recordings."""
+    """Transitively closed needs (K, K) of the key steps 1 to K, where [k, l] means that l needs k; and recordings."""
 
     needs: Booleans
     recordings: list[Recording]
 
 
 def draw_procedure(rng: np.random.Generator, n_videos: int, erring: float) -> Planted:
-    """Draw a procedure and recordings; a share ``erring`` breaks needs, and a few of the others swap two steps."""
+    """Draw a procedure and recordings, of which a share ``erring`` breaks needs; a few others swap two steps."""
     n = int(rng.integers(7, 26))
     needs = _needs(rng, n)
-    # What people usually do first, how strongly, and how much they like to go on with what they began.
+    # The usual order, how strongly people prefer it, and how much they prefer to go on with steps that they began.
     usual = np.argsort(_follow(rng, needs, np.zeros(n), 0.0, float(rng.choice([1, 3]))))
     habit, going_on = float(rng.choice([0, 0, 0.1, 0.2, 0.4])), float(rng.choice([1, 3, 8]))
     often = rng.dirichlet(np.full(n, rng.choice([0.3, 1.0, 5.0]))) + 1e-3

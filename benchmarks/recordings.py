@@ -1,11 +1,11 @@
-"""Scores on the tasks on which methods are developed: recordings of people at work, and synthetic tasks.
+"""Score recipes on the tasks for developing methods: recordings of people at work, and synthetic tasks.
 
-REAL_RECORDINGS names a folder of `{dataset}/{task}/{recording}.npy`, features (T, D), each with a `.csv` of the same
-name, lines `start_s,end_s,number name`, numbers from 1; `{dataset}/fps` holds the samples per second, or `--fps` gives
-them. Without the folder only synthetic tasks are scored: those of `signals.py`, and, where their features exist, video
-tasks, `DEVELOPMENT` of answers.py or those of held_out_tasks.yaml. Features are labelled at their times, K is as
-annotated, and nothing is written without `--record`. A recipe is one of `RECIPES` or ids as in paths of scores,
-METHOD/DECODER.
+REAL_RECORDINGS names a folder of features (T, D), `{dataset}/{task}/{recording}.npy`, each with a `.csv` of the same
+name, which has lines `start_s,end_s,number name` with numbers from 1. The samples per second are in `{dataset}/fps`, or
+given by `--fps`. Without the folder, only synthetic tasks are scored: those of signals.py, and video tasks whose
+features exist (`DEVELOPMENT` of answers.py, or those of held_out_tasks.yaml). Features are labelled at their times, K
+is as annotated, and nothing is written without `--record`. A recipe is one of `RECIPES`, or METHOD/DECODER with ids as
+in the paths of scores.
 
     REAL_RECORDINGS=FOLDER python benchmarks/recordings.py [--seeds 3] [--tasks NAME ...] [--recipes RECIPE ...]
     snakemake --configfile benchmarks/held_out_tasks.yaml -- $(python benchmarks/recordings.py --split once --targets)
@@ -55,7 +55,7 @@ from rgwot.timing import labels_at
 RECORD = RESULTS / "recordings.csv"
 SIGNALS = ("signal_ordered", "signal_repeating", "signal_rare")
 SEGMENTS, BEFORE = "segments", "before"
-#: Labels of recipes; `before` is the first answer of the last revision before methods were developed on recordings.
+#: Labels of recipes; `before` is the first answer of an early revision, before methods were developed on recordings.
 RECIPES = {
     SEGMENTS: "K equal segments",
     "raw/kmeans": "raw features, k-means",
@@ -70,7 +70,7 @@ PLAIN = {
     "meanfield.lambda": 0.05, "meanfield.lambda_video": 0.05, "meanfield.window": 0.02, "meanfield.inner": 5,
     "meanfield.max_iterations": 100, "meanfield.tolerance": 1e-5, "meanfield.restarts": 10,
 }  # fmt: skip
-FULL_BATCH_LIMIT = 10_000  # of `before`
+FULL_BATCH_LIMIT = 10_000  # number of samples above which `before` used mini-batches
 SCORES = ("macro", "strict", "order", "macro_background")
 COLUMNS = ("world", "dataset", "task", "K", "recipe", "seed", *SCORES, "cpu_s", "time", "surplus")
 
@@ -138,7 +138,7 @@ def find(root: str | None, rates: dict[str, float], kinds: Sequence[str], worlds
 
 
 def recorded_options(parser: argparse.ArgumentParser) -> tuple[argparse.Namespace, list[Found]]:
-    """Read the options of a script, and find the tasks that they name in the folder of recordings."""
+    """Read the options of a script, and find the tasks named by them in the folder of recordings."""
     parser.add_argument("tasks", nargs="*", help="names of tasks; left out, all of the folder")
     parser.add_argument("--fps", nargs="+", action="extend", default=[], help="samples per second: DATASET=NUMBER")
     options = parser.parse_args()
@@ -203,7 +203,7 @@ def decoded(frames: Frames, decoder: Clustering, seed: int) -> tuple[NDArray[np.
 
 
 def first_before(task: Task, seed: int) -> NDArray[np.int64]:
-    """Label by whitened features and the mean field as they were, with mini-batches if a task is long."""
+    """Label by whitened features and mean field as in `before`, with mini-batches if a task is long."""
     settings = MeanfieldSettings.of(nested(PLAIN), BEFORE)
     embed = Whitened.of(nested(PLAIN), BEFORE)(task.stores, seed)
     x = np.concatenate([embed(store).embedding for store in task.stores]).astype(np.float64)
@@ -220,7 +220,7 @@ def first_before(task: Task, seed: int) -> NDArray[np.int64]:
 
 
 def answer(task: Task, recipe: str, seed: int, experiments: Experiments) -> dict[str, Any]:
-    """Return scores of one recipe on a task, its processor time, and what was chosen."""
+    """Return scores of one recipe on a task, its processor time, the weight of time and the surplus."""
     began = time.process_time()
     found: dict[str, Any] = {}
     if recipe == SEGMENTS:
@@ -236,7 +236,7 @@ def answer(task: Task, recipe: str, seed: int, experiments: Experiments) -> dict
         found = {"time": share, "surplus": rule.surplus}
     found["cpu_s"] = time.process_time() - began
     parts = np.split(labels, np.cumsum([len(store) for store in task.stores])[:-1])
-    # If background was found, it is one more cluster.
+    # Background, if it is looked for, is one more cluster.
     scored = (task.labels, parts, task.K, task.K + int(found.get("surplus", 0) > 0))
     macro, strict = PROTOCOLS["macro_task"], PROTOCOLS["strict_task"]
     found["macro"], found["strict"] = (100 * score(protocol, *scored, "without").f1 for protocol in (macro, strict))

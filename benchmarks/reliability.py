@@ -1,11 +1,11 @@
-"""How far probabilities can be trusted: expected calibration error of `rgwot.Discovery.probabilities`.
+"""Measure the expected calibration error of `rgwot.Discovery.probabilities`.
 
 On at most ten evenly spaced recordings of every task of the folder of recordings (recordings.py), samples are sorted
 by their largest probability into ten bins of equal width, for three kinds of answers:
 
 - `none`: without labels; key steps are matched with the annotated ones on the other recordings, one to one.
-- `three`: three recordings are annotated, and the others are judged.
-- `all but one`: three recordings are judged, each with all others annotated.
+- `three`: three recordings are annotated, and the others are scored.
+- `all but one`: three recordings are scored, each with all others annotated.
 
 For each kind, the error is given for the memberships themselves and for `rgwot.keysteps.labelled.calibrated`, with the
 share of samples that are right. The rows of these tasks are renewed in benchmarks/results/reliability.csv.
@@ -47,7 +47,7 @@ def error(confidence: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
 
 
 def judged(task: Task) -> Iterator[tuple[str, Judged]]:
-    """Yield, for every kind of answer, memberships (T, K + 1), and whether the largest of each sample is right."""
+    """Yield the memberships (T, K + 1) for every kind of answer, and whether the largest of each sample is right."""
     chosen = np.unique(np.linspace(0, len(task.stores) - 1, MOST).round().astype(int))
     videos = {str(at): task.stores[at].x for at in chosen}
     truth = {str(at): np.asarray(task.labels[at], dtype=np.int64) for at in chosen}
@@ -72,7 +72,7 @@ def judged(task: Task) -> Iterator[tuple[str, Judged]]:
 
 
 def taught(found: rgwot.Discovery, truth: dict[str, NDArray[np.int64]], teachers: list[str]) -> Iterator[Judged]:
-    """Return the answers for all recordings except the annotated ones, ``teachers``."""
+    """Yield the answers for all recordings except ``teachers``, which are annotated."""
     shares = found.learn({name: truth[name] for name in teachers}).key_steps.probabilities or {}
     for name in truth.keys() - set(teachers):
         yield shares[name], shares[name].argmax(axis=1) == truth[name]

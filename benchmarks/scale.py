@@ -1,4 +1,4 @@
-"""A task of thousands of videos: 3,000 files of features of 100 frames, from import to the target `first`.
+"""Measure a run on thousands of videos: 3,000 files of features of 100 frames, from import to the target `first`.
 
 Prints wall and CPU time, the CPU time of Snakemake's own process and of every job, and the number and size of files
 below results by stage.
@@ -55,14 +55,14 @@ def written(folder: Path) -> dict[str, tuple[int, float]]:
 
 
 class Jobs:
-    """The CPU seconds of the jobs of a run, by the log that each job writes; the last 0.2 s of a job may be missing."""
+    """CPU seconds of the jobs of a run, each named by its log; the last 0.2 s of a job may be missing."""
 
     def __init__(self) -> None:
         self.names: dict[int, str] = {}
         self.seconds: dict[int, float] = {}
 
     def look(self, snakemake: psutil.Process) -> None:
-        """Look at the processes that run now."""
+        """Record the CPU seconds of the jobs that are running."""
         for job in snakemake.children():
             with contextlib.suppress(psutil.Error):
                 self.seconds[job.pid] = sum(job.cpu_times()[:4])

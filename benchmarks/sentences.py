@@ -1,4 +1,4 @@
-"""Sentences of docstrings and messages that lack a verb or a subject, by a heuristic; or a random draw to read.
+"""List sentences in docstrings and messages that seem to lack a verb or a subject, or print a random draw of texts.
 
 python benchmarks/sentences.py [REVISION] [--list]
 python benchmarks/sentences.py [REVISION] --draw SEED    50 messages, 50 docstrings and 20 comments
@@ -23,7 +23,7 @@ VERB = re.compile(
     r"|\w*(?:[^aeious]s|[^s]es|ed|ies|fy|ise|ize|ate))\b",
     re.I,
 )
-#: Beginnings of sentences whose subject is missing or comes late: "Of several, the one that ...", "Where none is".
+#: Beginnings of sentences whose subject is missing or late, such as "Of several, the one that" or "Where none is".
 ODD_START = re.compile(r"^(?:Of|What|That|Those|Whoever|Else|None|Such|Whose|From which|In which|With what)\b")
 RIDDLES = re.compile(
     r"\b(?:(?:is|are) (?:told|said)|that (?:is|are) there|of (?:its|their) own|as it was|whose|of which|for want of"
@@ -97,7 +97,7 @@ def draw(revision: str, seed: int) -> None:
     ]
     generator = random.Random(seed)
     for kind, n in (("message", 50), ("docstring", 50), ("comment", 20)):
-        # A shorter message is only a part of a message.
+        # Shorter texts are only parts of messages.
         there = [part for part in parts if part[2] == kind and len(part[3].split()) > 3]
         for path, line, _, text in sorted(generator.sample(there, n)):
             print(f"--- {kind}, {path}:{line}\n{text}\n")

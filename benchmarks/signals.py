@@ -1,4 +1,4 @@
-"""Signal tasks with statistics as in recordings of people at work: no background, drift, steps of 1 % of the time.
+"""Signal tasks that resemble recordings of people at work: no background, drift, and steps that take 1 % of the time.
 
 `signal_ordered` resembles wearable sensors on somebody who packs boxes, `signal_repeating` and `signal_rare` the
 kinematics of a surgical robot; `signal_background` is `signal_repeating` with three tenths of background, to judge
@@ -24,7 +24,7 @@ Record = Callable[[Labels], Array]
 
 
 class Task(NamedTuple):
-    """Features (T, D) and labels (T,) of every recording, 0 is background; samples per second; number of steps."""
+    """Features (T, D) and labels (T,) of every recording (0 is background), samples per second, and number of steps."""
 
     features: list[NDArray[np.float32]]
     labels: list[Labels]
@@ -34,7 +34,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a task is done, and how it is recorded.
+    """Parameters of a task: how people do it, and how it is recorded.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ def make_task(name: str, seed: int, background: float | None = None) -> Task:
     features = [record(y) for y in labels]
     channels = features[0].shape[1]
     scale = 10 ** rng.uniform(-recipe.decades / 2, recipe.decades / 2, channels)
-    # Some channels differ much between recordings, such as the place of a person; other channels hardly differ.
+    # Some channels, such as the place of a person, differ much between recordings; others hardly differ.
     offset = recipe.offset * _several(channels, 5, rng)
     found = []
     for x in features:
@@ -136,8 +136,8 @@ def _timeline(recipe: Recipe, rng: np.random.Generator) -> Labels:
     for step in steps:
         pieces.append((step + 1, recipe.durations[step] * rng.lognormal(0, recipe.spread)))
         if rng.random() < 0.5 and recipe.background:
-            # Half of the gaps have background, whose length varies more than that of steps; the mean of the random
-            # factor is 1.
+            # Half of the gaps have background, whose length varies more than that of steps; the random factor has
+            # mean 1.
             length = 2 * typical * recipe.background / (1 - recipe.background) * np.exp(recipe.spread**2 / 2)
             pieces.append((0, length * rng.lognormal(-0.5, 1)))
     counts = [max(2, round(duration * recipe.fps)) for _, duration in pieces]
@@ -179,7 +179,7 @@ def _segments(labels: Labels) -> Labels:
 
 
 def _levels(steps: Array, labels: Labels, rng: np.random.Generator, varies: float) -> Array:
-    """Return the values (T, R) of steps (K, R), a little different in every segment; those of background are random."""
+    """Return values (T, R): those of ``steps`` (K, R), a little different in every segment; random for background."""
     segment = _segments(labels)
     first = np.flatnonzero(np.r_[True, np.diff(labels) != 0])
     own = rng.normal(size=(len(first), steps.shape[1]))
@@ -198,7 +198,7 @@ def _drift(T: int, size: Array, rng: np.random.Generator) -> Array:
 
 
 def _low_pass(x: Array, samples: float) -> Array:
-    """Follow x (T, R) with a lag: two filters of first order, of a time constant in samples."""
+    """Smooth x (T, R) with a lag, by two filters of first order with a time constant in samples."""
     keep = np.exp(-1 / samples)
     for _ in range(2):
         x = np.asarray(lfilter([1 - keep], [1, -keep], x, axis=0, zi=keep * x[:1])[0])
@@ -206,7 +206,7 @@ def _low_pass(x: Array, samples: float) -> Array:
 
 
 def _sensors(recipe: Recipe, rng: np.random.Generator) -> Record:
-    """Means and deviations of 24 worn sensors in windows of a sample: posture, and how strongly and fast one moves."""
+    """Return a function that records means and deviations of 24 worn sensors: posture and movements."""
     K, R = len(recipe.durations), 24
     posture = rng.normal(size=(K, R)) * 0.4 * _several(R, 3, rng)
     strength = rng.normal(0, 0.15, (K, R)) + np.log(_several(K, 1.4, rng))[:, None]
@@ -227,7 +227,7 @@ def _sensors(recipe: Recipe, rng: np.random.Generator) -> Record:
 
 
 def _kinematics(recipe: Recipe, rng: np.random.Generator) -> Record:
-    """26 coordinates that move from target to target, and the velocities of 12 of them."""
+    """Return a function that records 26 coordinates, which move from target to target, and 12 velocities."""
     K, R, moving = len(recipe.durations), 26, 12
     target = rng.normal(size=(K, R)) * 0.35 * _several(R, 5, rng)
     pace = _several(K, 1.6, rng)
@@ -236,7 +236,7 @@ def _kinematics(recipe: Recipe, rng: np.random.Generator) -> Record:
 
     def record(labels: Labels) -> Array:
         T = len(labels)
-        # Within a step, the target moves to another place near that of the step about every second.
+        # Within a step, about every second, the target moves to another place near the place of the step.
         often = np.r_[rate, rate.mean()][np.where(labels > 0, labels - 1, K)] / recipe.fps
         started = np.flatnonzero((rng.random(T) < often) | np.r_[True, np.diff(labels) != 0])
         place = np.searchsorted(started, np.arange(T), side="right") - 1

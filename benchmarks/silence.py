@@ -1,11 +1,11 @@
-"""Incomplete labels: only one step, a step without labels, annotated videos left out in turn, and one more mark.
+"""Measure incomplete labels: only one step, a step without labels, annotated videos left out in turn, one more mark.
 
 On every task of the folder of recordings (recordings.py), with drawn annotated videos:
 
 - `only`: one step is annotated, and all other time is not this step (`silence: only`). ``f1`` and ``share`` are those
-  of this step in the other videos, listed with ``f1_all`` for all steps annotated, and the true share.
-- `uncovered`: whether a missing step is reported (`rgwot.keysteps.uncovered`), if all segments of one step are
-  unlabelled, if none is, and if a fifth of all segments is, regardless of their step (`partly`).
+  of this step in the other videos, beside its F1 if all steps are annotated (``f1_all``), and its true share.
+- `uncovered`: whether a missing step is reported (`rgwot.keysteps.uncovered`) if all segments of one step are
+  unlabelled, if no segment is, or if a fifth of all segments of any step are (`partly`).
 - `left_out`: the share of frames that get their label when annotated videos label each other, and F1 of the others.
 - `again`: processor time of decoding with marks, then with one more mark and a cache; and of decoding with whole
   segments, then once more with a cache.
@@ -145,7 +145,7 @@ def left(seen: Seen, draws: int) -> Iterator[Line]:
 
 
 def again(seen: Seen, draws: int) -> Iterator[Line]:
-    """Measure processor times: with all marks but one, and then with all; with whole segments, and then once more."""
+    """Measure processor times with all marks but one, then with all; and with whole segments, then once more."""
     for draw in range(draws):
         given = given_by(seen, drawn(len(seen.task.labels), TEACHING, draw))
         generator, marks = np.random.default_rng(draw), np.zeros(len(given), dtype=bool)
@@ -182,7 +182,7 @@ def printed(rows: pd.DataFrame) -> str:
 
 
 def main() -> None:
-    """Measure what is missing, and print means."""
+    """Measure missing lines, and print means."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS), metavar="PART")
     parser.add_argument("--draws", type=int, default=1, help="draws of annotated videos")

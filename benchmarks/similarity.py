@@ -1,4 +1,4 @@
-"""References for the detection of background: all time as background, and the best threshold on raw similarity."""
+"""References for the detection of background: all frames as background, and the best threshold on raw similarity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rgwot.timing import parse_rate, truth_labels
 
 
 def best_threshold(similarity: NDArray[Any], background: NDArray[np.bool_]) -> Detection:
-    """Return the best detection, by F1, of those that call frames below a threshold background.
+    """Return the detection with the best F1 among those that call all frames below a threshold background.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def best_threshold(similarity: NDArray[Any], background: NDArray[np.bool_]) -> D
 
 
 def cross_similarity(videos: Sequence[NDArray[Any]]) -> list[NDArray[np.float32]]:
-    """Return the similarity of every frame to other videos: the mean over them of its largest cosine with their frames.
+    """Return, for every frame, its largest cosine with the frames of another video, averaged over all other videos.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def cross_similarity(videos: Sequence[NDArray[Any]]) -> list[NDArray[np.float32]
 def background_yardsticks(of: tuple[str, str], root: Path) -> dict[str, Detection]:
     """Score two detections on a dataset and task: every frame as background, and the best threshold on raw similarity.
 
-    Both are taken at the samples of the features, with the labels of the exact rule.
+    Both are scored at the samples of the features, with the labels of the exact rule.
     """
     dataset, task = of
     manifest = read_manifest(root / f"results/manifest/{dataset}/{task}.csv")

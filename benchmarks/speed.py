@@ -1,4 +1,4 @@
-"""Compare this revision with an earlier one: wall time, CPU time, jobs and files of what users run, and equal results.
+"""Compare wall time, CPU time, jobs, files and results of this revision with those of an earlier one.
 
 Both revisions are checked out and take turns in every round, so that a drift of the machine affects both:
 
@@ -7,8 +7,8 @@ steps   the key steps of the demo that need no training, from existing features
 table   seven rows of the paper's first table on clips of 4 to 6 s, with the settings of the tests
 paper   a dry run of the target `paper` on the same clips
 
-Key steps and scores of both are compared line by line. CPU time is that of the whole machine, because jobs are not
-children of the command, so nothing else should run meanwhile.
+Key steps and scores of both revisions are compared line by line. CPU time is that of the whole machine, because jobs
+are not children of the command, so nothing else should run meanwhile.
 
     python benchmarks/speed.py --before REVISION [--what demo steps table paper] [--rounds 5] [--cores 2]
 """
@@ -49,7 +49,7 @@ TREES = {
     "data/crosstask": {"layout": "crosstask"},
 }
 SMALL = ("--configfile", "tests/small.yaml", "tests/all_tasks.yaml")
-#: Options and targets of Snakemake.
+#: Options and targets of Snakemake for each measurement.
 COMMANDS = {
     "demo": ("demo",),
     "steps": ("all",),

@@ -1,6 +1,6 @@
-"""How alike recordings and signal tasks are: a table of statistics.
+"""Print a table of statistics by which recordings and signal tasks can be compared.
 
-Recordings are in the folder that REAL_RECORDINGS names (`recordings.py`); nothing is printed on single recordings.
+Recordings are in the folder that REAL_RECORDINGS names (`recordings.py`); nothing is printed about single recordings.
 
     REAL_RECORDINGS=FOLDER python benchmarks/task_statistics.py [--fps DATASET=NUMBER ...] [--worlds 3]
 """
@@ -93,7 +93,7 @@ def statistics(task: Task) -> dict[str, Sequence[float]]:
 
 
 def main() -> None:
-    """Print a table with a column per task, for signal tasks the mean over seeds."""
+    """Print a table with a column per task; a signal task has the mean over seeds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fps", action="append", default=[], metavar="DATASET=NUMBER", help="samples per second")
     parser.add_argument("--worlds", type=int, default=3, help="seeds of the signal tasks")

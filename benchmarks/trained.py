@@ -1,4 +1,4 @@
-"""RGWOT on recordings of people, trained with the short settings of the guide and with those of the paper.
+"""Score RGWOT on recordings of people, trained with the short settings of the guide and with those of the paper.
 
 Every task of the folder of recordings (recordings.py) is trained by `rgwot.discover` and cut into as many key steps as
 are annotated. Each training is a line of benchmarks/results/trained.csv, and existing ones are not repeated. With the
@@ -75,7 +75,7 @@ def train(cell: tuple[str, str, str, int], rates: dict[str, float]) -> dict[str,
 
 
 def read_record() -> pd.DataFrame:
-    """Return what was measured."""
+    """Return all trainings that were measured."""
     return pd.read_csv(RECORD) if RECORD.exists() else pd.DataFrame(columns=COLUMNS)
 
 
@@ -97,14 +97,14 @@ def printed(rows: pd.DataFrame) -> str:
 
 
 def main() -> None:
-    """Train what is missing, then renew the page."""
+    """Run missing trainings, then renew the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trainings", nargs="+", default=list(TRAININGS), choices=TRAININGS, metavar="NAME")
     parser.add_argument("--jobs", type=int, default=2, help="trainings at a time")
     options, tasks = recorded_options(parser)
     record = read_record()
     there = set(record[["task", "training", "seed"]].itertuples(index=False, name=None))
-    # The first seed of every task first.
+    # Train all tasks with the first seed before any second seed.
     cells = [
         (dataset, name, training, seed)
         for seed in range(max(training.seeds for training in TRAININGS.values()))

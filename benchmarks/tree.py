@@ -1,6 +1,6 @@
-"""How good a cut of the tree of key steps is, at K as annotated, compared with the mean field (methods 5.12).
+"""Compare cuts of the tree of key steps, at K as annotated, with the mean field (methods 5.12).
 
-On recordings, as benchmarks/recordings.py reads them from REAL_RECORDINGS. At most 3,000 samples of a task
+The recordings are those that benchmarks/recordings.py reads from REAL_RECORDINGS. At most 3,000 samples of a task
 are used. Nothing is written.
 
     REAL_RECORDINGS=FOLDER python benchmarks/tree.py --fps openpack=4 --fps jigsaws=5 [--seeds 5] [TASK ...]

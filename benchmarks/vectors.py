@@ -1,7 +1,7 @@
-"""RGWOT on vectors: the effects of whitened input, the window of C-IDM and added whitened features (methods 4.13).
+"""Score RGWOT on vectors with whitened input, other windows of C-IDM, and added whitened features (methods 4.13).
 
-On recordings, as benchmarks/recordings.py reads them from REAL_RECORDINGS. K is as annotated, frames without a step are
-left out, and RGWOT trains as in the shorter run of docs/guide.md. Nothing is written.
+The recordings are those that benchmarks/recordings.py reads from REAL_RECORDINGS. K is as annotated, frames without a
+step are left out, and RGWOT trains as in the shorter run of docs/guide.md. Nothing is written.
 
     REAL_RECORDINGS=FOLDER python benchmarks/vectors.py --fps openpack=4 --fps jigsaws=5 [--seeds 3] [TASK ...]
 """

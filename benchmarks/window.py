@@ -1,11 +1,10 @@
-"""Seconds from a saved label to the answer of the window, compared with a plain decoding of the same labels.
+"""Measure the seconds from a saved label to the answer of the window, and of a plain decoding of the same labels.
 
 Videos of a minute are planted: embeddings of two samples per second near the vector of their step. One video is
 annotated; then ten answers about single moments follow, as under *What is this?*, and the annotation of a second video.
 
-Run ``python benchmarks/window.py``. It writes ``benchmarks/results/window.csv``: wall time, and CPU time on the one
-core that is used, which depends less on other programs. The page asks five times a second for an answer
-that the server works on.
+Run ``python benchmarks/window.py``. It writes ``benchmarks/results/window.csv``: wall time, and CPU time, which depends
+less on other programs; one core is used. While the server works on an answer, the page asks for it five times a second.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ def plant(n_videos: int, rng: np.random.Generator) -> list[str]:
 
 
 def measure(n_videos: int) -> pd.DataFrame:
-    """Return seconds: of whole annotations, of answers, of the next question, and of a plain decoding."""
+    """Return the seconds for whole annotations, for answers, for the next question, and for a plain decoding."""
     annotations = plant(n_videos, np.random.default_rng(0))
     seconds = defaultdict(list)
 

@@ -1,20 +1,20 @@
-"""How Sphinx makes the site of these pages (`make docs`)."""
+"""Configuration of Sphinx, which makes the site of these pages (`make docs`)."""
 
 project = "rgwot"
 author = "rgwot authors"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["images"]
 html_theme = "furo"
-# Quotes and dashes of commands stay as they can be typed.
+# Leave quotes and dashes as they are, so that commands can be copied.
 smartquotes = False
 myst_fence_as_directive = ["math"]
-# As GitHub makes anchors, so that a link works there and here.
+# Make anchors as GitHub does, so that links work on both sites.
 myst_heading_anchors = 4
-# Names stand under the page's own headings, with types as written; the signature of a class is that of its fields.
+# Headings of the page already give the module, and docstrings give the types.
 add_module_names = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
-# Fields are described by their class, once.
+# Describe fields only once, in the docstring of their class.
 napoleon_use_ivar = True
-# A name between single backquotes is a link where the page has it.
+# A name between single backquotes becomes a link if the page documents it.
 default_role = "py:obj"

@@ -22,13 +22,13 @@ An experiment id changes the settings of a method or decoder by its own keys: `r
 Methods that train an encoder have theirs in blocks: a symbol, or `block.key`, as in `rgwot@train.lr=0.001`.
 [Methods](methods.md) has the equations.
 """
-#: Tables of what an id may name.
+#: Tables of names that an id may have.
 NAMED: dict[str, Mapping[str, str]] = {
     "Methods": {name: family.description for name, family in FAMILIES.items()},
     "Decoders": {name: kind.about() for name, kind in DECODERS.items()},
     "Alignment losses": {name: kind.about() for name, kind in LOSSES.items()},
 }
-#: Tables of keys that are no settings of a method.
+#: Tables of keys that are not settings of a method.
 KEYS: dict[str, Any] = {
     "Keys of the whole run": Config,
     "`page`": PageSettings,
@@ -48,7 +48,7 @@ def page() -> Iterator[str]:
         yield ""
     symbols = {dotted: symbol for symbol, dotted in TrainedEncoder.SYMBOLS.items()}
     for block, keys in owners().items():
-        # The name of the loss is none of its keys.
+        # The key `alignment` names the loss, and is not one of its keys.
         kinds = [kind for key, kind in keys.items() if key != "alignment"]
         yield f"## `{block}`\n\n{'; '.join(dict.fromkeys(kind.about() for kind in kinds))}.\n"
         yield "| key | symbol | default | values | description |\n| --- | --- | --- | --- | --- |"
@@ -73,7 +73,7 @@ def page() -> Iterator[str]:
 
 
 def default(field: Any) -> str:
-    """Return the default of a setting as in YAML; empty where one must be given, or it is a block."""
+    """Return the default of a setting as in YAML; empty if it has none, or is a block."""
     value = field.default
     if field.is_required() or isinstance(value, Block):
         return ""
@@ -83,7 +83,7 @@ def default(field: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a description without what a table of Markdown takes for itself."""
+    """Return a description with the characters escaped that mean something in a table of Markdown."""
     return text.replace("|", "\\|").replace("<", "\\<")
 
 

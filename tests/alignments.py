@@ -1,4 +1,4 @@
-"""What every alignment loss must do, for tests of the library's losses and of other papers'."""
+"""Checks that every alignment loss must pass, whether of the library or of another paper."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TRANSPORT = ("vava", "opel")
 
 
 def of_family(name: str, **changes: Any) -> TrainedEncoder:
-    """Return the small settings of a family."""
+    """Return the settings of a family, made small for tests."""
     own = {key.replace(".", "__"): value for key, value in FAMILIES[name].sets.items()}
     if name in TRANSPORT:
         # With 8 frames per video, no two frames would be farther apart than the default window of 15.
@@ -80,7 +80,7 @@ def losses(batch: PairBatch, settings: TrainedEncoder) -> tuple[Tensor, Tensor, 
 
 
 def aligned(name: str, batch: PairBatch) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the losses with this alignment and its defaults; its own parameters are drawn from a fixed seed."""
+    """Return the losses of a batch with this alignment; what the alignment itself learns is drawn from a fixed seed."""
     settings = TrainedEncoder.of({"loss": {"alignment": name, "window": 2}, "encoder": {"D": 5}})
     learned = learned_by(recipe_of(settings))
     learned = learned.to(batch.x.dtype) if learned is not None and batch.x.dtype == torch.float64 else learned

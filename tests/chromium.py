@@ -1,4 +1,4 @@
-"""A headless Chromium, driven by Playwright: what a person does, what the page says."""
+"""A headless Chromium, driven by Playwright, that acts as a person would and records what pages do."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ WITHOUT = "no Chromium on the PATH; `make test-page` installs Debian's and runs 
 
 
 class Window:
-    """One tab, and its console messages since it was opened.
+    """A tab, with the errors, requests and dialogs since it was opened.
 
     Attributes
     ----------
     errors
-        Exceptions, errors and warnings of the console, violations of the policy among them.
+        Exceptions, and errors and warnings of the console, which include violations of the page's policy.
     requests
-        The addresses that were asked for.
+        The requested addresses.
     dialogs
-        The texts of the page's dialogs, which are closed at once.
+        The texts of dialogs; every dialog is closed at once.
     """
 
     def __init__(self, page: Page) -> None:
@@ -63,16 +63,16 @@ class Window:
         return time.perf_counter() - began
 
     def frames(self, n: int = 2) -> None:
-        """Wait until the page has drawn."""
+        """Wait until the page has drawn ``n`` frames."""
         self.run(f"for (let n = {n}; n > 0; n--) await new Promise((go) => requestAnimationFrame(go));")
 
     def get(self, expression: str) -> Any:
-        """Return the value of an expression, awaited."""
+        """Return the awaited value of a JavaScript expression."""
         return self.run(f"return ({expression});")
 
     def run(self, body: str) -> Any:
-        """Run statements as the body of an async function, and return what they return."""
-        # Playwright's own `evaluate` runs a text inside the page, which the policy of the page forbids.
+        """Run statements as the body of an async function, and return its result."""
+        # Playwright's own `evaluate` evaluates text inside the page, which the policy of the page forbids.
         answer = self._protocol.send(
             "Runtime.evaluate",
             {
@@ -133,7 +133,7 @@ class Window:
         self._page.keyboard.insert_text(text)
 
     def picture(self, path: Path) -> None:
-        """Take a picture of the window at the size that `resize` gave it; Playwright's own method would reset it."""
+        """Take a picture of the window at the size set by `resize`, which Playwright's own method would reset."""
         path.write_bytes(base64.b64decode(self._protocol.send("Page.captureScreenshot", {"format": "png"})["data"]))
 
     def download(self, selector: str, folder: Path) -> Path:
@@ -166,7 +166,7 @@ class Browser:
 def chromium() -> Iterator[Chromium]:
     """Start a headless Chromium, and end it."""
     assert WHERE is not None, WITHOUT
-    # Not at the top: most tests of pages need none.
+    # Imported here, because most tests of pages need no browser.
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -1,4 +1,4 @@
-"""A configuration for a verb that a test calls by hand."""
+"""A configuration file for a command that a test runs itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def config(content: Mapping[str, Any]) -> list[str]:
-    """Return the option with a file of this configuration; nothing runs on a GPU."""
+    """Write a configuration, with the CPU as device, into a file; return the option that names the file."""
     path = Path(tempfile.mkdtemp()) / "config.json"
     path.write_text(json.dumps({"device": "cpu", **content}), encoding="utf-8")
     return ["--config", str(path)]

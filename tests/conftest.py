@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 settings.register_profile("rgwot", deadline=None, derandomize=True)
 settings.load_profile("rgwot")
 
-# If this were set, every job of a workflow, a process of its own, would compile the project again.
+# If this were set, every job of a workflow would compile the project again, because each is a new process.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-#: Tests that take minutes. They run first, so that no worker still has one of them when the others are idle.
+#: Tests that take minutes. They run first, so that no worker is left with one of them while the others are idle.
 LONGEST = [Path(__file__).parent / name for name in ("workflow", "faults", "test_notebook.py")]
 
 
@@ -43,7 +43,7 @@ def running() -> Iterator[Chromium]:
 
 @pytest.fixture(scope="module")
 def browser(running: Chromium) -> Iterator[Browser]:
-    """A browser without the cookies of other files of tests."""
+    """A browser without the cookies of other test files."""
     from chromium import Browser
 
     opened = Browser(running)

@@ -1,4 +1,4 @@
-"""Stores of embeddings for tests of what reads them."""
+"""Stores of embeddings, for tests of the code that reads them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Miniature downloads of published features: `mock_downloads.py FOLDER` writes FOLDER/NAME with the files of a site.
 
-Every form has the names, keys, types and quirks of the published one (docs/datasets.md); the timelines are those of
-people in CaptainCook4D, made another four times faster, and a feature shows the key step at its time.
+Every form has the names, keys, types and quirks of the published one (docs/datasets.md). The timelines are synthetic,
+played at four times the speed, and each feature shows the key step at its time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rgwot.synthetic.timelines import parametric
 from rgwot.timing import truth_labels
 
 FASTER = 4
-#: Three videos of every task; if a take has several videos, the first-person one.
+#: Three videos of every task; of a take with several videos, the first-person one.
 EGOPROCEL = {
     "cmu_mmac/Brownie": ("S07_Brownie_7150991-1431", "S08_Brownie_7150991-1431", "S09_Brownie_7150991-1431"),
     "egtea_gaze/BaconAndEggs": ("OP01-R03-BaconAndEggs", "P16-R03-BaconAndEggs", "P17-R03-BaconAndEggs"),
@@ -35,7 +35,7 @@ EGOPROCEL = {
     "pc_assembly/pc_assembly": ("Head_5", "Head_7", "Head_9"),
     "pc_disassembly/pc_disassembly": ("Head_6", "Head_8", "Head_10"),
 }
-#: The names of the datasets in pJEPA's table, which gives all videos of the PC sets (Head_*) the task disassembly.
+#: The names of the datasets in pJEPA's table, where all videos of the PC sets (Head_*) have the task disassembly.
 PJEPA = {
     "cmu_mmac": "CMU_Kitchens", "egtea_gaze": "EGTEA_Gaze+", "meccano": "MECCANO", "epic_tents": "EPIC-Tents",
     "pc_assembly": "pc_disassembly", "pc_disassembly": "pc_disassembly",
@@ -85,7 +85,7 @@ def vectors(labels: NDArray[np.int64], D: int, seed: int) -> NDArray[np.float32]
 
 
 def egoprocel_takes() -> dict[str, dict[str, Take]]:
-    """Return the recordings of every task of EgoProceL by uid, also the third-person ones of CMU-MMAC."""
+    """Return the recordings of every task of EgoProceL by uid, including the third-person ones of CMU-MMAC."""
     found = {
         task: {name: take(number, place) for number, name in enumerate(names)}
         for place, (task, names) in enumerate(EGOPROCEL.items())
@@ -154,7 +154,7 @@ def segment_rows(uid: str, task: str, truth: NDArray[np.int64], first_id: int, s
 
 
 def hiero(folder: Path, name: str, family: str, D: int) -> None:
-    """Write the zip of one family, one tensor per annotation and 16 frames."""
+    """Write the zip of one family: a tensor per annotation, with one feature for every 16 frames."""
     with zipfile.ZipFile(made(folder / f"{name}.zip"), "w") as archive:
         for task, takes in egoprocel_takes().items():
             dataset = task.split("/")[0]
@@ -216,7 +216,7 @@ def crosstask(folder: Path) -> None:
 
 
 def ms_tcn(folder: Path) -> None:
-    """Write the zip of Breakfast, 50 Salads and GTEA: features (2048, T), names with .txt in the lists of splits."""
+    """Write the zip of Breakfast, 50 Salads and GTEA: features (2048, T), and lists of splits with .txt in names."""
     with zipfile.ZipFile(made(folder / "data.zip"), "w") as archive:
         for name, fps, nothing in (
             ("breakfast", 15, "SIL"),
@@ -281,7 +281,7 @@ def write(folder: Path) -> None:
 
 
 def unpack(downloads: Path, data: Path) -> None:
-    """Put the downloads where `rgwot fetch` puts them, zips unpacked."""
+    """Put the downloads where `rgwot fetch` puts them, and unpack zips."""
     shutil.copytree(downloads, data)
     for path in list(data.rglob("*.zip")):
         with zipfile.ZipFile(path) as archive:

@@ -30,7 +30,7 @@ FPS = 5
 STEPS = ("pour water", "stir", "drink it all")
 SETTINGS = {"decode.K": 4, "graphcut.restarts": 1}
 TAUGHT = "labelled"
-#: Segments (start, end, step) of the videos in turn, in seconds.
+#: Segments (start, end, step) of each video in seconds; further videos begin again with the first.
 PLANS = (
     ((0.5, 1.7, 1), (2.0, 3.4, 2), (4.0, 5.5, 3)),
     ((0.3, 1.9, 1), (2.2, 3.0, 3), (3.3, 5.8, 2)),
@@ -142,7 +142,7 @@ def score(made: Task, run: Run) -> None:
 
 
 def write_embeddings(path: Path, tree: Tree, noise: float, seed: int) -> None:
-    """Embed every sample near the unit vector of its true step, or of its third of the video if it is not annotated."""
+    """Embed every sample near the unit vector of its true step, or without annotation, of its third of the video."""
     manifest, annotations = read_manifest(tree.at(paths.MANIFEST)), read_annotations(tree.at(paths.ANNOTATIONS))
     rng = np.random.default_rng(seed)
     times = np.arange(SECONDS * FPS) / FPS

@@ -1,4 +1,4 @@
-"""Helpers for tests of the page in a browser: names that would do harm as markup, and moves around the page."""
+"""Helpers for tests of the page in a browser: names that would be harmful as markup, and navigation."""
 
 from __future__ import annotations
 

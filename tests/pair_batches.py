@@ -1,4 +1,4 @@
-"""Pairs of videos for tests of alignment losses, and the contrast between two videos by plain loops."""
+"""Pairs of videos for tests of alignment losses, and plain loops for the contrast between two videos."""
 
 from __future__ import annotations
 

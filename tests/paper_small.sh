@@ -1,5 +1,5 @@
 #!/bin/bash
-# Every table and figure of the paper on synthetic clips in the real layouts, in the small setting: `paper_small.sh FOLDER [CORES]`.
+# Make every table and figure of the paper from synthetic clips in the real layouts: `paper_small.sh FOLDER [CORES]`.
 # Clips of 8 s at 160x120, two tasks of every dataset that has several, one seed, a few iterations. Its numbers mean nothing.
 set -euo pipefail
 
@@ -14,7 +14,7 @@ clips() { # layout, folder, videos of a task, tasks
 }
 if [ ! -e "$folder/data/crosstask" ]; then
     clips egoprocel egoprocel 3 '"cmu_mmac/Brownie", "cmu_mmac/Eggs", "egtea_gaze/BaconAndEggs", "egtea_gaze/Cheeseburger", "epic_tents/tent", "pc_assembly/pc_assembly", "pc_disassembly/pc_disassembly"'
-    # The ablation of training videos draws up to 14 of these.
+    # The ablation of training videos draws up to 14 videos.
     clips egoprocel egoprocel 17 '"meccano/meccano"'
     clips procel data/procel 3 '"make_coffee", "make_smoke_salmon_sandwich"'
     clips crosstask data/crosstask 3 '"16815", "40567"'

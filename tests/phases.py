@@ -24,7 +24,7 @@ def finish(writer: StoreWriter, frames: int, attributes: Mapping[str, Any], fps:
 
 
 def write_video(path: Path, frames: int, seed: int, weights: str = "random") -> None:
-    """Write a store whose maps are one of three vectors, another one in each third of the video, plus noise."""
+    """Write a store of noisy maps: in each third of the video, they are another of three vectors, plus noise."""
     rng = np.random.default_rng(seed)
     directions = np.random.default_rng(1234).normal(size=(3, CHANNELS, 1, 1))
     phase = np.minimum(np.arange(frames) * 3 // max(frames, 1), 2)

@@ -1,4 +1,4 @@
-"""Run a script of the workflow on the files of a test, with a job as Snakemake passes it."""
+"""Run scripts of the workflow on files of a test, with a job such as Snakemake passes to scripts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def job(
     config: Mapping[str, Any] | None = None,
     threads: int = 1,
 ) -> Snakemake:
-    """Return what a script finds as ``snakemake``; dataset and task are own/tea, unless ``wildcards`` has others.
+    """Return what a script finds as ``snakemake``; dataset and task are own/tea unless ``wildcards`` has them.
 
     From ``config``, the script gets params and resources as the rules would pass them.
     """
@@ -64,7 +64,7 @@ def settings_of(config: Mapping[str, Any], ids: Mapping[str, Any]) -> dict[str, 
 
 
 def run_script(name: str, **parts: Any) -> None:
-    """Run a script in this process; raise the error with which it ends."""
+    """Run a script in this process; raise its error, if any."""
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as log:
         try:
             runpy.run_path(str(SCRIPTS / f"{name}.py"), {"snakemake": job(log.name, **parts)}, "__main__")

@@ -1,4 +1,4 @@
-"""Made-up scores and a small table that the tests of reporting share."""
+"""Made-up scores and a small table, shared by tests of reporting."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def written(folder, text, name="mine"):
 
 
 def write_scores(folder, run, values, **counts):
-    """Write the scores of one run, (method, decoder, dataset, task, seed): `values` is the F1, and the IoU is its half.
+    """Write the scores of one run (method, decoder, dataset, task, seed): `values` is F1, and IoU is half of it.
 
     Every protocol, background and label rule gets the same value unless `values` is a function of the three.
     """
@@ -75,7 +75,7 @@ FLAT, OURS, PLAIN = ("none", "one_label"), ("rgwot", "graphcut"), ("raw", "kmean
 
 
 def all_scores(folder):
-    """Write scores of three rows; `ours` has seeds 0, 1 and 2, tasks a and b of dataset one, and one task of two."""
+    """Write scores of three rows; `ours` has three seeds on tasks a and b of dataset `one`, and on a task of `two`."""
     paths = [write_scores(folder, (*FLAT, "one", task, 0), 0.3) for task in "ab"]
     paths.append(write_scores(folder, (*FLAT, "two", "a", 0), 0.9))
     for seed, (a, b, two) in enumerate([(0.1, 0.3, 0.50), (0.2, 0.4, 0.51), (0.3, 0.8, 0.55)]):

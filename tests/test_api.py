@@ -1,4 +1,4 @@
-"""The API page: its names exist, and their descriptions name every parameter."""
+"""The names on the API page exist, and their descriptions name every parameter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a result in Python offers: probabilities, stability, the tree of key steps, pictures, tables and loading."""
+"""Results in Python: probabilities, stability, the tree of key steps, pictures, tables, saving and loading."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_the_tree_is_that_of_the_page_and_is_cut_at_any_number(result: rgwot.Dis
     assert set(tree.labels(1)["a"]) == {1}
     assert tree.table["K"].tolist() == list(range(1, len(tree.merges) + 2))
     assert tree.table["explained"].is_monotonic_increasing
-    # A third step explains more than any later one.
+    # The third key step explains more than twice as much as any later one.
     assert tree.table["gain"][2] > 2 * tree.table["gain"][3:].max()
     for wrong in (0, 99, True, "3"):
         with pytest.raises(RgwotError, match="K: found .*, expected a whole number from 1 to"):

@@ -1,4 +1,4 @@
-"""References in docstrings and pages exist: sections of docs/methods.md, files and headings."""
+"""Docstrings and pages refer only to sections, files and headings that exist."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_every_section_that_is_cited_is_there() -> None:
     cited = {
         (number, path.relative_to(REPOSITORY))
         for path in [*code, *PAGES]
-        # Lines are joined without the comment signs.
+        # Join lines, without the signs of comments.
         for written in CITED.findall(re.sub(r"\s*\n\s*(?:#:?\s+)?", " ", path.read_text(encoding="utf-8")))
         for number in re.findall(NUMBER, written)
     }

@@ -28,7 +28,7 @@ def concepts() -> dict[str, list[str]]:
 
 
 def names(nodes: list[ast.expr]) -> set[str]:
-    """Return the names that expressions mention, without their modules."""
+    """Return the names in expressions, without their modules."""
     parts = [part for node in nodes for part in ast.walk(node)]
     return {part.id for part in parts if isinstance(part, ast.Name)} | {
         part.attr for part in parts if isinstance(part, ast.Attribute)
@@ -36,7 +36,7 @@ def names(nodes: list[ast.expr]) -> set[str]:
 
 
 def covered(named: set[str], classes: list[ast.ClassDef]) -> set[str]:
-    """Return named classes, those that inherit from them, those of their fields, and so on."""
+    """Return the named classes, the classes that inherit from them, the classes of their fields, and so on."""
     public = {node.name for node in classes}
     while True:
         more = set(named)

@@ -1,4 +1,4 @@
-"""Key steps of arrays, compared with the files that the scripts of the workflow write from the same features."""
+"""Key steps of arrays, compared with the results that scripts of the workflow write for the same features."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_a_table_whose_index_is_another_clock_is_reported() -> None:
     assert "100 rows per second" in line
     # Without a rate, the times follow from the dates.
     assert told(dates) == []
-    # The same clock, milliseconds, and row numbers are not reported.
+    # An index that is the clock, in seconds or milliseconds, or has row numbers, is not reported.
     for index in (hundred, hundred * 1000, range(60), np.arange(60) + 7, np.arange(60) * 5, list(map(str, range(60)))):
         assert told(index, fps=100) == []
 
@@ -334,7 +334,7 @@ def test_an_estimator_behaves_like_those_of_scikit_learn() -> None:
 
 
 @pytest.mark.parametrize(("method", "decoder"), [("rgwot", "kmeans"), ("cte", "kmeans"), ("whitened", "subset")])
-def test_what_pytorch_draws_afterwards_is_what_it_would_have_drawn(method: str, decoder: str) -> None:
+def test_the_random_state_of_pytorch_is_left_as_it_was(method: str, decoder: str) -> None:
     videos = maps()
     before = torch.random.get_rng_state()
     rgwot.ProcedureLearner(method, decoder, fps=FPS, settings=SMALL, device="cpu").fit(videos).predict(videos)
@@ -348,7 +348,7 @@ def test_what_was_learned_is_written_as_a_bundle(tmp_path: Path) -> None:
     threads = torch.get_num_threads()
     (labels,) = learner.predict([later])
     assert torch.get_num_threads() == threads
-    # All features become float16.
+    # Features are stored as float16, so float64 input gives the same labels.
     np.testing.assert_array_equal(learner.predict([later.astype(np.float64)])[0], labels)
     assert learner.discovery_.bundle(tmp_path / "fitted.rgwot") == tmp_path / "fitted.rgwot"
     np.save(tmp_path / "later.npy", later)
@@ -363,7 +363,7 @@ def test_what_was_learned_is_written_as_a_bundle(tmp_path: Path) -> None:
 @pytest.mark.parametrize("method", ["whitened", "rgwot", "rgwot@encoder.input_norm=channel"])
 def test_an_offset_or_a_unit_that_float16_would_spoil_changes_nothing(method: str) -> None:
     videos = {name: video.mean(axis=(2, 3)).astype(np.float64) for name, video in maps(4).items()}
-    # Only two videos are moved, so that the task has both types; for `channel`, which scales whole tasks, all are.
+    # Two videos are moved, so that the task has both types; all are moved for `channel`, which scales whole tasks.
     moved = {**videos, "take 0": 1013 + 0.1 * videos["take 0"], "take 1": 1e-8 * videos["take 1"]}
     if method.endswith("channel"):
         moved = {name: 1013 + 0.1 * video for name, video in videos.items()}

@@ -1,4 +1,4 @@
-"""Examples in docstrings give what they show."""
+"""Examples in docstrings give the results that they show."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_the_oldest_versions_are_those_that_the_package_permits():
     for requirement in required("all", "gco", "graph"):
         (least,) = (Version(one.version) for one in requirement.specifier)
         found = Version(oldest[requirement.name.lower()])
-        # If this release was never made, or another dependency rules it out, it is the next release.
+        # If the least release was never made, or another dependency excludes it, the next release is installed.
         assert found >= least, requirement
         assert found.release[: len(least.release)] == least.release, requirement
 

@@ -1,4 +1,4 @@
-"""`rgwot.ProcedureLearner` beyond fit and predict, and scikit-learn's checks of an estimator."""
+"""Further methods of `rgwot.ProcedureLearner`, and scikit-learn's checks of estimators."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_score_matches_key_steps_or_compares_names(fitted: rgwot.ProcedureLear
     half = turned.copy()
     half[:15] = -1
     half[-1] = 0
-    # Of 30 labelled samples, one is labelled as background, where a key step is predicted.
+    # One of 30 labelled samples is labelled as background, but predicted as a key step.
     assert fitted.score(videos, [None, half]) == pytest.approx(29 / 30)
     # In one recording, two key steps are exchanged.
     assert fitted.score(videos, [turned, np.array([0, 1, 3, 2])[STEPS]]) == pytest.approx(2 / 3)
@@ -103,7 +103,7 @@ def test_a_random_state_draws_the_seed() -> None:
 
 
 class OfArrays(rgwot.ProcedureLearner):
-    """Takes the arrays (n, C) of scikit-learn's checks: three recordings, one after the other."""
+    """A learner for the arrays (n, C) of scikit-learn's checks, which it splits into three recordings."""
 
     def fit(self, X: Any, y: Any = None) -> Any:
         super().fit(np.array_split(np.asarray(X), 3))

@@ -1,4 +1,4 @@
-"""Custom losses, decoders and settings, in a file that the setting ``extensions`` names, or by `rgwot.extend`."""
+"""Custom losses, decoders and settings, added by the setting ``extensions`` or by `rgwot.extend`."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_planning_knows_extensions(folder: Path) -> None:
     assert imported == "[]"
 
 
-def test_settings_of_other_methods_are_what_they_are_without(printed: Callable[[str], list[str]]) -> None:
+def test_an_extension_changes_no_settings_of_other_methods(printed: Callable[[str], list[str]]) -> None:
     code = """
 from pathlib import Path
 from rgwot.study.study import Study, Task
@@ -364,12 +364,12 @@ def test_a_decoder_that_cannot_label_other_videos_is_refused_before_a_run(folder
         experiments.decoder("pieces", "raw@data.split=holdout")
 
 
-def test_models_are_true() -> None:
+def test_functions_take_the_models_that_name_them() -> None:
     embeddings = [family.embedding for family in FAMILIES.values()]
     for model in (*LOSSES.values(), *embeddings, *DECODERS.values()):
         assert model.about()
         for function in (load(place) for place in (model.FUNCTION, model.RESTORE) if place):
-            # The function takes the model, or a base of it.
+            # A parameter of the function has the model, or a base of it, as its type.
             kinds = [kind for kind in get_type_hints(function).values() if isinstance(kind, type)]
             assert any(issubclass(model, kind) for kind in kinds), function
         assert callable(load(getattr(model, "LEARNED", "") or print))

@@ -1,4 +1,4 @@
-"""Which part of the library imports which: three floors, and a module imports only what lies on its own or below."""
+"""The modules of the library are on three floors, and import only from their own floor or from below."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import rgwot
 
 LIBRARY = Path(rgwot.__file__).parent
-#: From the bottom up, by the longest name that a module begins with.
+#: Floors from the bottom up, and the names of their modules; of several that a module begins with, the longest counts.
 FLOORS = {
     # The mathematics: arrays in, arrays out.
     "core": (
@@ -33,7 +33,7 @@ FLOORS = {
 
 
 def floor(module: str) -> int:
-    """Return the number of the floor on which a module lies, from 0; the package itself is on the last floor.
+    """Return the number of the floor of a module, counted from 0; the package itself is on the top floor.
 
     >>> floor("rgwot.runtime.errors"), floor("rgwot.runtime.files"), floor("rgwot.cli"), floor("rgwot")
     (0, 1, 2, 2)
@@ -48,7 +48,7 @@ def floor(module: str) -> int:
 
 
 def imports() -> set[tuple[str, str]]:
-    """Return (importing module, imported module) of the library, imports for type checkers among them."""
+    """Return pairs (importing module, imported module) of the library, including imports for type checkers."""
     found = set()
     for path in LIBRARY.rglob("*.py"):
         here = ".".join(["rgwot", *path.relative_to(LIBRARY).with_suffix("").parts])
@@ -76,8 +76,8 @@ def test_no_package_imports_itself_by_way_of_others() -> None:
 
 
 def graph_of_modules() -> dict[str, set[str]]:
-    """Return what every module imports while it runs, inside functions too; only type checkers may go in circles."""
-    # A name that is imported stands for its module.
+    """Return what every module imports at run time, also in functions; imports for type checkers may be circular."""
+    # If a name is imported, its module counts as imported.
     sources = {module_of(path): path for path in LIBRARY.rglob("*.py") if path != Path(rgwot.__file__)}
     graph: dict[str, set[str]] = {name: set() for name in sources}
     for name, path in sources.items():
@@ -97,14 +97,14 @@ def module_of(path: Path) -> str:
 
 
 def while_running(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a module without those that only type checkers read."""
+    """Yield the nodes of a module, except those that only type checkers read."""
     for node in ast.iter_child_nodes(tree):
         if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
             yield node
             yield from while_running(node)
 
 
-def test_every_room_has_a_floor() -> None:
+def test_every_module_has_a_floor() -> None:
     found = {path.stem for path in LIBRARY.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert found - {"__init__"} == {name.split(".")[0] for rooms in FLOORS.values() for name in rooms}
 

@@ -1,4 +1,4 @@
-"""Frames stored by the CnC code as a video source; colours and numbers in the frames identify them."""
+"""Frames stored by the CnC code, used as videos; frames are identified by their colours and numbers."""
 
 from __future__ import annotations
 

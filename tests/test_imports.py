@@ -1,4 +1,4 @@
-"""Planning, with which every run starts, imports neither PyTorch nor packages that take as long."""
+"""Planning, the start of every run, imports neither PyTorch nor other packages that are slow to import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs of `discover` in every form, and the recordings that they become."""
+"""Inputs of `discover` in every form, and the recordings made from the inputs."""
 
 from __future__ import annotations
 
@@ -350,7 +350,7 @@ def test_key_steps_from_zero_and_transposed_arrays_are_doubted() -> None:
     stores = video_features({"a": X, "b": X + 1}, None, 2)
     counted = read_labels([[0, 0, 1, 1, 2, 2], None], ["a", "b"], stores)
     assert "if key steps are numbered from 0, add 1" in counted.doubts[0]
-    # The same holds if key step 0 comes first in only most recordings, and in tables.
+    # This is also doubted if key step 0 comes first in most recordings, or in tables.
     rows = pd.DataFrame({"start_s": [0, 1, 2], "end_s": [1, 2, 3], "key_step": [0, 1, 2]})
     for zero in ([[0, 0, 1, 1, 2, 2], [1, 1, 0, 0, 2, 2]], [rows, rows]):
         assert "from 0, add 1" in read_labels(zero, ["a", "b"], stores).doubts[0]

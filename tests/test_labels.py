@@ -70,7 +70,7 @@ def test_annotation_files_are_read_like_tables(sink: str, tmp_path: Path) -> Non
     path = next(file for file in sorted((tmp_path / "out").iterdir()) if file.suffix in (".csv", ".eaf", ".boris"))
     if sink == "elan":
         path = tmp_path / "out" / "b b.eaf"
-    # A file that is given for a video labels this video; from a file of many videos, the rows of this one are taken.
+    # A file given for a video labels only this video, with its own rows if the file has rows of many videos.
     again = taught.learn({"b b": path})
     assert again.segments.equals(taught.segments)
     assert again.names == taught.names

@@ -1,4 +1,4 @@
-"""rgwot without its extras: features, labels, comparison, exports to text and bundles in NumPy alone."""
+"""Without its extras, rgwot handles features, labels, comparisons, exports to text and bundles."""
 
 from __future__ import annotations
 

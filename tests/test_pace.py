@@ -1,4 +1,4 @@
-"""Recordings far longer than the others (left running, or done slowly) get labels like those of normal length."""
+"""Recordings far longer than the others (left running, or done slowly) are labelled as well as the others."""
 
 from __future__ import annotations
 
@@ -67,6 +67,6 @@ def test_a_longer_recording_neither_suffers_nor_spoils_the_others(longer: object
             assert len(key_steps) == 4 * SAMPLES
             key_steps = key_steps[:SAMPLES] if longer is idle else key_steps[::4]
         assert adjusted_rand_score(truth, key_steps) > (0.7 if name == "v3" else 0.9), name
-    # A new recording is thinned to the pace of those that were learned from.
+    # A new recording is thinned to the pace of the recordings that were learned from.
     (new,) = result.predict([longer(take(9))]).values()  # type: ignore[operator]
     assert adjusted_rand_score(truth, new[:SAMPLES] if longer is idle else new[::4]) > 0.7

@@ -23,7 +23,7 @@ def test_ten_minutes_at_59_94_stay_within_a_frame() -> None:
         drift = np.abs(np.array([last[0], last[-1] + 1]) - np.array([starts[-1], starts[-1] + 0.5]) * float(NTSC60))
         assert drift.max() < tolerated
         if rule == "cnc":
-            # The published rule loses 0.94 frames per second, so it is about ten seconds early at the end.
+            # The published rule loses 0.94 frames per second, about ten seconds in ten minutes.
             assert drift[0] / float(NTSC60) == pytest.approx(599 * (1 - 59 / float(NTSC60)), abs=0.2)
 
 

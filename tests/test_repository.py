@@ -1,4 +1,4 @@
-"""Workflows of GitHub run targets that exist, files name one version, options are those of the settings."""
+"""Workflows of GitHub run targets that exist, all files name one version, and listed options are the settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks with very many samples are thinned, and the other samples follow the nearest one that is kept."""
+"""Tasks with very many samples are thinned, and every other sample gets the label of the nearest kept sample."""
 
 from __future__ import annotations
 

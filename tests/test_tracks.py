@@ -1,4 +1,4 @@
-"""Files with several picture tracks, and pictures that begin later than the sound: one choice, one clock."""
+"""Files with several picture tracks, or late pictures: everything that reads them uses the same track and clock."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def written(root: Path, name: str = "tea") -> tuple[list[dict[str, object]], lis
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".mov"])
 @pytest.mark.parametrize("swapped", [False, True])
-def test_two_cameras_are_one_everywhere(tmp_path: Path, suffix: str, swapped: bool) -> None:
+def test_of_two_cameras_the_same_is_read_everywhere(tmp_path: Path, suffix: str, swapped: bool) -> None:
     sources = [
         write_video(tmp_path / "a.mp4", 40, 10),
         write_video(tmp_path / "b.mp4", 40, 10, (192, 128), drawn=hundreds),
@@ -130,7 +130,7 @@ def test_a_marked_cover_is_not_a_track(tmp_path: Path) -> None:
         # With an empty edit, the file begins without a picture.
         ("edit.mp4", False, (2,), 2.0),
         ("edit.mov", False, (2,), 2.0),
-        # Any other single track counts from an arbitrary origin.
+        # Otherwise a single track has an arbitrary origin, and starts at 0.
         ("origin.mkv", False, (2,), 0.0),
         ("origin.ts", False, (2,), 0.0),
         ("sound_late.mp4", True, (0, 2), 0.0),
@@ -174,7 +174,7 @@ def test_annotations_and_exports_have_the_time_of_players(tmp_path: Path, form: 
     file = tmp_path / "out" / {"csv": "segments.csv", "elan": "late.eaf", "boris": "project.boris"}[form]
     exported = read_annotation_file(file)
     assert exported[["start_s", "end_s"]].to_numpy().tolist() == [[2, 4.5], [4.5, 7.8]]
-    # If the exported file is put beside the video, the same annotation is read from it.
+    # The exported file, put beside the video, gives the same annotation.
     (task / "late.csv").unlink()
     (task / f"late{file.suffix}").write_bytes(file.read_bytes())
     assert written(tmp_path / "root")[1] == segments

@@ -1,4 +1,4 @@
-"""Frames are identified by the numbers drawn into them, so tests check which frame is read, not how similar it is."""
+"""Readers of videos. Numbers drawn into the frames identify them, so tests check which frames are read."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_the_duration_is_that_of_the_pictures_where_no_track_states_its_own(tmp_
 
 
 def without_rate(path: Path) -> Path:
-    """Void the rate of a Matroska file, because many recorders and sites leave it out."""
+    """Remove the rate of a Matroska file, which files of many recorders and sites do not state."""
     content = bytearray(path.read_bytes())
     start = content.index(b"\x23\xe3\x83")
     length = content[start + 3] & 0x7F
@@ -405,7 +405,7 @@ def children() -> set[str]:
 def test_memory_does_not_grow_with_the_length(tmp_path: Path) -> None:
     def peak_mb(count: int) -> float:
         path = write_video(tmp_path / f"{count}.mp4", count, 30, size=(320, 240), gop=30)
-        # Every measurement has a child of its own, since the peak of finished children never falls.
+        # Every measurement has its own process, because the peak memory of finished children never falls.
         code = (
             "import resource, numpy as np\n"
             "from rgwot.video import FrameReader\n"

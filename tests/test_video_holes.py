@@ -1,4 +1,4 @@
-"""Bytes lost inside a file: every returned frame is right to within a sampling step, or the video ends before it."""
+"""If bytes inside a file are lost, the video ends there, and its frames are right to within a sampling step."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FILES = [
 
 
 def noisy(i: int) -> np.ndarray:
-    """Draw a frame number below noise, so that frames have as many bytes as those of a camera."""
+    """Draw a frame number and add noise, so that frames have as many bytes as those of a camera."""
     noise = np.random.default_rng(i).normal(0, 14, (SIZE[1] // 2, SIZE[0] // 2, 1)).repeat(2, 0).repeat(2, 1)
     return np.clip(picture(i, *SIZE) + noise, 0, 255).astype(np.uint8)
 
@@ -50,7 +50,7 @@ def written(folder: Path, suffix: str, codec: str) -> Path:
 
 
 def emptied(whole: Path, begin: float, share: float = SHARE) -> Path:
-    """Copy a file with zeros in place of a ``share`` of its bytes, from the share ``begin`` on."""
+    """Copy a file with zeros in place of a ``share`` of its bytes; the share ``begin`` comes before them."""
     content = bytearray(whole.read_bytes())
     start, length = int(len(content) * begin), int(len(content) * share)
     content[start : start + length] = bytes(length)
@@ -124,7 +124,7 @@ def test_the_rate_is_counted_in_front_of_a_hole(tmp_path: Path) -> None:
     ],
 )
 def test_frames_that_precede_their_key_frame(tmp_path: Path, suffix: str, codec: str, options: dict[str, str]) -> None:
-    """decord counts frames from a key frame on; frames that are shown before it cannot be decoded then."""
+    """Frames are right although some are stored after a key frame and shown before it, which decord cannot decode."""
     path = tmp_path / f"a.{suffix}"
     with av.open(str(path), "w") as container:
         stream = container.add_stream(codec, rate=25, options=options)

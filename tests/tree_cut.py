@@ -1,4 +1,4 @@
-"""A tree of key steps cut at K, as the page cuts it."""
+"""Cuts of a tree of key steps, as on the page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def cut(merges: Sequence[Sequence[float]], leaves: int, K: int) -> np.ndarray:
-    """Return the key step 1..K of every leaf, numbered by first leaves: merges are made until K clusters are left."""
+    """Return the key step 1..K of every leaf if merges leave K clusters, which are numbered by their first leaves."""
     members = {k: [k] for k in range(leaves)}
     for new, (a, b, _) in enumerate(merges[: max(leaves - K, 0)], start=leaves):
         members[new] = members.pop(int(a)) + members.pop(int(b))

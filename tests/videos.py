@@ -84,7 +84,7 @@ def write_video(
     out_of_order
         Number of neighbouring frames that may be stored after a later one (B-frames).
     drawn
-        Frame by number; default: its `picture`.
+        Function that draws the frame of a number; default: `picture`.
     """
     x264 = {"preset": "ultrafast", "bf": str(out_of_order)}
     rate = Fraction(fps)
@@ -150,7 +150,7 @@ def remux(source: Path, path: Path, **options: str) -> Path:
 def together(
     path: Path, *sources: Path, late_s: Sequence[float] = (), marks: Mapping[int, Disposition] = MappingProxyType({})
 ) -> Path:
-    """Copy the first track of each file into one file, delayed by its ``late_s``; ``marks`` are by track number."""
+    """Copy the first track of each file into one file, delayed by ``late_s``; ``marks`` has dispositions by track."""
     with ExitStack() as stack:
         new = stack.enter_context(av.open(str(path), "w"))
         old = [stack.enter_context(av.open(str(source))).streams[0] for source in sources]

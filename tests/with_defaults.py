@@ -1,4 +1,4 @@
-"""Pure functions with the default settings, except those that a test changes."""
+"""Pure functions called with default settings, except for settings that a test changes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def kantorovich_match(x: Tensor, y: Tensor, phi: Tensor, **changes: Any) -> tupl
 
 
 def decoder_by(name: str, dotted: Mapping[str, Any] = MappingProxyType({})) -> Decoder:
-    """Return the decoder of this name, with the values of its dotted keys."""
+    """Return the decoder ``name`` with the settings ``dotted``."""
     return DECODERS[name].of(nested(dotted))
 
 
@@ -77,7 +77,7 @@ def decode_by(name: str, frames: Frames, K: int, dotted: Mapping[str, Any], gene
 
 
 def predict_by(name: str, decoded: Decoded, K: int, dotted: Mapping[str, Any]) -> Predict:
-    """Return the function that labels other videos by what the decoder with this name learned."""
+    """Return the function that labels other videos by what the decoder ``name`` learned."""
     assert decoded.learned is not None
     predict: Predict = decoder_by(name, dotted).restored(decoded.learned, K)
     return predict

@@ -42,7 +42,7 @@ from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.limits import one_thread
 from rgwot.transport.costs import neighbour_sum, relative_positions, structure_radius
 
-#: Settings for what the released code does with videos and steps; the code of VASOT does the same.
+#: Settings with which videos and steps are treated as in the released code, and in that of VASOT.
 RELEASED: Mapping[str, Any] = {"asot.pad": True, "asot.by_root": True, "asot.capped": False}
 
 
@@ -212,23 +212,23 @@ def draw_frames(length: int, N: int, generator: np.random.Generator, last: bool 
 
 
 def counted_frames(n: int, block: Asot) -> int:
-    """Return as how many frames n drawn frames count; with ``pad``, frames without mass follow them, up to N."""
+    """Return the number of frames in formulas: ``n`` drawn frames, or N if ``pad`` adds frames without mass."""
     return max(n, block.N) if block.pad else n
 
 
 def padded(x: NDArray[np.float32], block: Asot, generator: np.random.Generator) -> NDArray[np.float32]:
     """Draw N frames of a video (T, F) as the released code does; a short video is padded with copies of its last frame.
 
-    The frames are `scaled` after that, so the copies influence mean and deviation.
+    The frames are `scaled` after padding, so the copies influence mean and deviation.
     """
     rows = draw_frames(len(x), block.N, generator, last=False)
     return scaled(x[np.pad(rows, (0, block.N - len(rows)), mode="edge")], block.by_root)
 
 
 def steps(videos: int, pairs: bool, generator: np.random.Generator) -> list[list[int]]:
-    """Return the videos of each step of an epoch: each video once, two per step; or, for ``pairs``, each with another.
+    """Return the videos of each step of an epoch: two videos, each used once, or with ``pairs`` each video and another.
 
-    Without ``pairs``, the last of an odd number of videos is alone in its step; a single video always is.
+    Without ``pairs``, the last of an odd number of videos is alone in its step, as is a single video in any case.
     """
     order = [int(video) for video in generator.permutation(videos)]
     if not pairs or videos == 1:
@@ -269,7 +269,7 @@ def segmentation_losses(videos: Sequence[Tensor], centres: Tensor, block: Asot, 
 def learn(
     frames: Frames, K: int, block: Asot, generator: np.random.Generator, pair_loss: PairLoss | None = None
 ) -> tuple[Segmenter, list[float]]:
-    """Train a network and centres on videos, two at a time; returns them and the mean loss of every epoch.
+    """Train a network and centres on videos, two at a time; return both and the mean loss of every epoch.
 
     A step minimises the sum of both videos' segmentation losses and of ``pair_loss``, if there is one. See `steps`.
 
@@ -301,7 +301,7 @@ def learn(
                 else:
                     x = video[draw_frames(len(video), block.N, generator)]
                 drawn.append(embed(network, x))
-            # The released code has one step length per batch; a pair is two batches.
+            # The released code has one step length per batch, and treats a pair as two batches.
             shared = not block.capped and pair_loss is None
             loss = torch.cat(segmentation_losses(_stacked(drawn), centres, block, shared)).sum()
             if pair_loss is not None and len(drawn) == BATCH:
@@ -432,7 +432,7 @@ def solve_segmentation(cost: Tensor, weights: Weights, iterations: int, eta: Ten
 
     .. math:: T \leftarrow T \exp(-\eta \nabla F(T)), \quad \text{rows rescaled to } 1/N
 
-    If the steps come to rest, p = NT is a mean field: see :func:`segmentation_residual`.
+    At convergence, p = NT is a mean field: see :func:`segmentation_residual`.
 
     Parameters
     ----------
@@ -459,7 +459,7 @@ def solve_segmentation(cost: Tensor, weights: Weights, iterations: int, eta: Ten
 
 
 def segmentation_residual(log_plan: Tensor, cost: Tensor, weights: Weights) -> Tensor:
-    r"""Distance of p = NT from the mean field that it would be at rest.
+    r"""Distance of p = NT from a mean field, which it is at convergence.
 
     .. math::
         p_{ik} \propto \exp\left(-\left[(1-\alpha) C_{ik} + \frac{\alpha}{Nr} \sum_{0 < |j-i| \le Nr} (1 - p_{jk})

@@ -198,7 +198,7 @@ def _next(low: _Point, other: _Point, closed: Tensor, near: Tensor) -> tuple[Ten
     square = bend * bend - left.slope * right.slope
     root = square.clamp_min(0).sqrt()
     turn = right.t - width * (right.slope + root - bend) / (right.slope - left.slope + 2 * root)
-    # While the interval is open, low is the last point tried, and the next one lies beyond it, up to ten times as far.
+    # While the interval is open, ``low`` is the last point tried; the next point lies beyond, at most ten times as far.
     first = torch.where(closed, left.t, low.t + 0.01 * width)
     last = torch.where(closed, right.t, 10 * low.t)
     turn = torch.where((square >= 0) & turn.isfinite(), turn, (first + last) / 2).clamp(first, last)
@@ -217,7 +217,7 @@ WIDTHS = (256, 1024, 512, 256)
 STEPS, ITERATIONS, RATE = 8, 4, 0.5
 # Smallest variance, and the number added to a probability before its logarithm is taken.
 VARIANCE_FLOOR, PROBABILITY_FLOOR = 0.5, 1e-30
-# Smallest squared error in the term of dropped frames, that of a tenth of a frame; an exact cycle would divide by 0.
+# Least squared error in the term of dropped frames (0.1 frames squared), so that an exact cycle does not divide by 0.
 ERROR_FLOOR = 0.01
 
 
@@ -242,7 +242,7 @@ def align_gtcc(batch: PairBatch, settings: Gtcc) -> Tensor:
         raise ValueError(
             "learned, chance: found None for one or both, expected the drop function and training's random numbers"
         )
-    # One generator per pair, from which first one and then the other video draws.
+    # Each pair has one generator, for the draws of its first and then of its second video.
     generators = [batch.chance(iteration) for iteration in batch.iterations.tolist()]
     x_draw, y_draw = (draw(video.shape[1], generators, video.device) for video in (batch.x, batch.y))
     epoch = EPOCHS * batch.iterations // batch.planned
@@ -337,8 +337,8 @@ def cycle_errors(u: Tensor, v: Tensor, chosen: Draw, mixtures: Mixtures, delta: 
 def windows(n: int, chosen: Draw, delta: float) -> Tensor:
     """Return the frames at which the way back from each anchor may end, (P, Q, n) bool.
 
-    A window has w = round(delta n) frames, from the anchor on or before it. If the anchor is among the first or last w
-    frames of the video, these also belong to its window, so that no window is empty.
+    A window has w = round(delta n) frames: the anchor and those after it, or those before it. If the anchor is among
+    the first or last w frames of the video, these w frames also belong to its window, so that no window is empty.
     """
     width = max(1, round(delta * n))
     frame = torch.arange(n, device=chosen.anchors.device)
@@ -429,7 +429,7 @@ def _at(u: Tensor, anchors: Tensor) -> Tensor:
 
 
 class DropFunction(nn.Module):
-    """Scores for keeping frames of a video when it is aligned with another video; learned with the encoder.
+    """Learned scores for keeping frames of a video when the video is aligned with another one.
 
     Scores are given by a linear classifier of frames that depends on the other video: its D + 1 numbers are the mean,
     over the other video's frames, of the outputs of a network D-256-1024-512-256-(D + 1) with ReLU between the layers.

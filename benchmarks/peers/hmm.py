@@ -1,4 +1,4 @@
-"""A hidden Markov model with Gaussian emissions, by hmmlearn, fitted to all videos together (peers 7)."""
+"""A hidden Markov model with Gaussian emissions, fitted to all videos together by hmmlearn (peers 7)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class HmmFacts(Facts):
 def decode_hmm(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
     """Label samples by the most likely states of a hidden Markov model: the decoder ``hmm``.
 
-    All states have the same covariance, which on recordings is better than diagonal covariances; their means start at
-    k-means centres.
+    All states have the same covariance, which is better on recordings than diagonal covariances. The means of the
+    states start at k-means centres.
     """
     try:
         from hmmlearn.hmm import GaussianHMM

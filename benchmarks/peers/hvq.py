@@ -107,7 +107,7 @@ class Codebook:
 
     @torch.no_grad()
     def update(self, z: Tensor, labels: Tensor, generator: np.random.Generator) -> None:
-        r"""Move codes towards the vectors (N, D) of length 1 that are assigned to them, and replace those that died.
+        r"""Move codes towards the vectors (N, D) of length 1 that are assigned to them, and replace dead codes.
 
         With n_k vectors in code k and their sum s_k,
 
@@ -155,7 +155,7 @@ def quantisation_loss(z: Tensor, q1: Tensor, q2: Tensor, x: Tensor, found: Tenso
 
 
 def learn(frames: Frames, K: int, block: Hvq, generator: np.random.Generator) -> tuple[Quantiser, list[float]]:
-    """Train encoder, codes and decoder on one video after the other; returns them and the mean loss of every epoch.
+    """Train encoder, codes and decoder on one video after the other; return them and the mean loss of every epoch.
 
     Raises
     ------
@@ -239,7 +239,7 @@ def _started(z: Tensor, n: int, videos: int, decay: float, dead: float, generato
     """Return at most n codes by k-means of vectors (N, D); a step sees one video, on average N / ``videos`` vectors."""
     codes = first_centres(z, n, generator)
     counts = torch.bincount((z @ codes.T).argmax(1), minlength=len(codes)).to(z) / videos
-    # If there were too few frames for n codes, most codes would be dead at every step.
+    # Lower the limit if there are few frames, or else most codes would be dead at every step.
     dead = min(dead, len(z) / videos / (2 * len(codes)))
     return Codebook(codes, counts.clamp_min(dead), decay, dead)
 

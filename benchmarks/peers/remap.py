@@ -206,7 +206,7 @@ class _PartialProblem:
             f = soft * (self.log_p - torch.logsumexp(log_kernel + g, 2, keepdim=True))
             g = soft * (self.log_q - torch.logsumexp(log_kernel + f, 1, keepdim=True))
         log_plan = log_kernel + f + g
-        # If tau_m is large, the passes are slow to find the total mass; the best factor has a closed form.
+        # If tau_m is large, the passes are slow to find the total mass, so the plan is scaled by the best factor.
         log_columns = torch.logsumexp(log_plan, 1, keepdim=True) - self.log_q
         log_rows = torch.logsumexp(log_plan, 2, keepdim=True) - self.log_p
         plan = log_plan.exp()
@@ -259,7 +259,7 @@ def align_partial(batch: PairBatch, settings: Partial) -> Tensor:
 
 
 def remap_loss(x: Tensor, y: Tensor, weights: Tensor, *, lambda_c: float) -> Tensor:
-    r"""Two of the three terms of REMAP as we reconstruct it; the third is C-IDM, as in RGWOT.
+    r"""Return two of the three terms of REMAP as we reconstruct it; the third is C-IDM, as in RGWOT.
 
     .. math:: L = \frac1N \sum_{ij} W_{ij} C_{ij} + \lambda_c L_{inter}, \qquad C_{ij} = 1 - \cos(x_i, y_j)
 

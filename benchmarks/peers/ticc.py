@@ -1,4 +1,4 @@
-"""Toeplitz inverse covariance-based clustering, by fast-ticc, of all videos together (peers 8)."""
+"""Toeplitz inverse covariance-based clustering of all videos together, by the library fast-ticc (peers 8)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def decode_ticc(frames: Frames, K: int, generator: np.random.Generator, settings
     """Cluster windows by their sparse inverse covariances: the decoder ``ticc``.
 
     Embeddings are reduced to `COMPONENTS`, scaled so that the first has a standard deviation of 1. Borders between
-    videos cost nothing. The last samples of a video, which have no window of their own, have the label before them.
+    videos cost nothing. The last samples of a video, which have no window of their own, get the last label before them.
     """
     try:
         from fast_ticc import ticc_joint_labels

@@ -1,4 +1,4 @@
-"""TW-FINCH: every sample joins its nearest neighbour, near in looks and in time, video by video (peers 5)."""
+"""TW-FINCH: in each video, every sample joins the sample that is nearest in appearance and time (peers 5)."""
 
 from __future__ import annotations
 
@@ -124,9 +124,8 @@ class FinchFacts(Facts):
 def decode_twfinch(frames: Frames, K: int, generator: np.random.Generator, settings: Clustering) -> Decoded:
     """Segment every video by itself, then cluster the segments' means over all videos: the decoder ``twfinch``.
 
-    The method labels single videos, and the labels of two videos are unrelated. If there are several videos, the means
-    of their segments are clustered by k-means into K, which is our addition; therefore, scores by protocols that
-    pool videos do not judge the published method.
+    The method labels single videos, and the labels of two videos are unrelated. If there are several videos, we cluster
+    the means of their segments by k-means into K, so scores that pool videos do not judge the published method.
     """
     single = len(frames.lengths) == 1
     labels, means = _segments(frames, K)

@@ -1,4 +1,4 @@
-"""VASOT: ASOT trained on pairs of videos that are aligned as well (peers 3)."""
+"""VASOT: ASOT with an additional loss that aligns pairs of videos (peers 3)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def decode_vasot(frames: Frames, K: int, generator: np.random.Generator, setting
 
 
 class VasotReleased(Vasot):
-    """VASOT with the preprocessing of its code, and with a mistake in it, which drops the wrong column."""
+    """VASOT with the preprocessing of its code, and with the mistake of its code that drops the wrong column."""
 
     NAME = "vasot-released"
     SETS = {**PUBLISHED, **RELEASED, "asot.start": "random", "vasot.column": "last"}

@@ -348,7 +348,7 @@ def _write(
         # The same text as in the file that a page offers for download; it states the result that the names belong to.
         write_text(names_text(str(facts.run), key_steps.segment_table, facts.names), tree.at(paths.NAMES, facts.run))
     every = recordings_from_segments(key_steps.segment_table, every=True)
-    rows = deviation_facts(key_steps.deviations, [*key_steps.recordings, *every])
+    rows = deviation_facts(key_steps.deviations, key_steps.recordings, every=every)
     return [
         _Applied(
             recording.video,

@@ -713,8 +713,8 @@ def edits_sentence(facts: SecondReadingFacts) -> str:
     ...         decoding_cpu_s=2.04,
     ...     )
     ... )
-    'Of 40 found key steps cut out of copies of these videos, 31 would be told; of 10 moved, 0. How many real \
-deviations are told is not known. Moved key steps are always doubtful here.'
+    'Of 40 whole key steps cut out of copies of these videos, 31 would be told; of 10 moved, 0. Real deviations may be \
+told more rarely; steps that are only a part of a key step were not tested. Moved key steps are always doubtful here.'
     """
     made = [kind for kind in KINDS if facts.of(kind).made]
     silent = untold(facts)
@@ -725,10 +725,11 @@ deviations are told is not known. Moved key steps are always doubtful here.'
         return f"Deviations cannot be told here: none of those made in copies of these videos would be.{cost}"
     first, *others = made
     parts = [
-        f"Of {facts.of(first).made} found key steps {_EDITS[first][0]} "
+        f"Of {facts.of(first).made} whole key steps {_EDITS[first][0]} "
         f"{'of' if first == 'missing' else 'in'} copies of these videos, {facts.of(first).told} would be told"
     ]
     parts += [f"of {facts.of(kind).made} {_EDITS[kind][0]}, {facts.of(kind).told}" for kind in others]
     doubtful = " and ".join(_EDITS[kind][1] for kind in silent)
     end = f" {doubtful.capitalize()} key steps are always doubtful here." if silent else ""
-    return f"{'; '.join(parts)}. How many real deviations are told is not known.{end}{cost}"
+    real = "Real deviations may be told more rarely; steps that are only a part of a key step were not tested."
+    return f"{'; '.join(parts)}. {real}{end}{cost}"

@@ -18,16 +18,16 @@ MOST = 0.5
 """A warning is given if a larger share of the samples is background."""
 
 COMPETE = 0.1
-"""Two answers compete if they differ in a larger share of the samples."""
+"""Another answer is told of if it differs in a larger share of the samples."""
 
 SEE_BOTH = "to see both, set seeds: [0, 1] in config.yaml (seed=1 in Python)"
 """Advice on how to compare the answers of two seeds."""
 
-COMPETING = "two answers compete"
+COMPETING = "another answer is possible"
 """Beginning of a warning that another answer is supported almost equally."""
 
-OTHER_SEED = f"{COMPETING}: another seed"
-"""Beginning of this warning if the other answer is that of a seed whose result was not stored."""
+OTHER_SEED = f"{COMPETING}: two tries"
+"""Beginning of this warning if the other answer is that of another seed."""
 
 
 def doubts(
@@ -51,7 +51,7 @@ def doubts(
     background
         Share of all samples that are background, in [0, 1].
     seeds_differ
-        Share of the samples that another seed gives another key step, after key steps are matched; None if unknown.
+        Share of the samples that two seeds give different key steps, after key steps are matched; None if unknown.
     time
         How the weight of time was chosen (`rgwot.keysteps.common_time.choose_share`); None if it was set.
     scales
@@ -73,55 +73,45 @@ def doubts(
     if background > MOST:
         warnings.append(f"{background:.0%} of the samples, and thus most, are background")
     if seeds_differ is not None and seeds_differ > COMPETE:
-        warnings.append(seeds_compete(OTHER_SEED, seeds_differ, SEE_BOTH))
+        warnings.append(seeds_compete(seeds_differ, SEE_BOTH))
     return [text for text in (*warnings, _of_time(time), scales_differ(scales or 1.0)) if text]
 
 
-def seeds_compete(who: str, differ: float, how: str) -> str:
-    """Return the warning that another seed, ``who``, gives this share of the samples another key step.
+def seeds_compete(differ: float, how: str) -> str:
+    """Return the warning that two seeds give this share of the frames different key steps.
 
     ``how`` says how both can be seen.
     """
-    return f"{who} gives {100 * differ:.0f} of 100 samples another key step; {how}"
+    return f"{OTHER_SEED} give {100 * differ:.0f} of 100 frames different key steps; {how}"
 
 
 def briefly(warning: str) -> str:
-    """Return what a warning about competing answers says, without how both can be seen.
+    """Return what a warning says about another answer, without how it can be seen.
 
-    >>> briefly(seeds_compete("Two answers compete: another seed", 0.43, SEE_BOTH))
-    'Two answers compete: another seed gives 43 of 100 samples another key step'
+    >>> briefly(seeds_compete(0.43, SEE_BOTH))
+    'two tries give 43 of 100 frames different key steps'
     """
-    return warning.partition(";")[0]
+    return warning[len(f"{COMPETING}: ") :].partition(";")[0]
 
 
-def add_time(share: float) -> str:
-    """Return words that tell how the answer with another weight of time can be seen."""
-    return f"add time={share:g} to the decoder, as in consensus@time={share:g}"
-
-
-def other_time(choice: TimeChoice | None) -> tuple[float, str] | None:
-    """Return the weight of time that was nearly chosen and gives another answer, if any, and what is near its limit."""
+def other_time(choice: TimeChoice | None) -> float | None:
+    """Return the weight of time that was nearly chosen and gives another answer, if any."""
     if choice is None or choice.differ is None or choice.differ <= COMPETE:
         return None
-    measured = ("concordance", choice.concordance, SAME_ORDER), ("kept", choice.kept, KEPT_SHARE)
-    near = [
-        f"{name} {value:.3g}, limit {limit:g}"
-        for name, value, limit in measured
-        if value is not None and abs(value - limit) <= NEAR * limit
-    ]
-    return (HINT if choice.chosen == ONE_ORDER else ONE_ORDER, ", ".join(near)) if near else None
+    measured = (choice.concordance, SAME_ORDER), (choice.kept, KEPT_SHARE)
+    near = any(value is not None and abs(value - limit) <= NEAR * limit for value, limit in measured)
+    return (HINT if choice.chosen == ONE_ORDER else ONE_ORDER) if near else None
 
 
 def _of_time(choice: TimeChoice | None) -> str:
     """Return a warning if another weight of time was nearly chosen and gives another answer, or an empty text."""
-    other = other_time(choice)
-    if choice is None or choice.differ is None or other is None:
+    share = other_time(choice)
+    if choice is None or choice.differ is None or share is None:
         return ""
-    share, near = other
     more = "more" if share > choice.chosen else "less"
     return (
-        f"{COMPETING}: if time counts {more}, {100 * choice.differ:.0f} of 100 samples get another key step; to see "
-        f"both, {add_time(share)} ({near})"
+        f"{COMPETING}: if the usual time of a step counts {more}, {100 * choice.differ:.0f} of 100 frames get another "
+        f"key step; to see both, add time={share:g} to the decoder, as in consensus@time={share:g}"
     )
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rgwot.columns import readable
+from rgwot.procedure.differences import POSSIBLE
 from rgwot.procedure.interface import END, FEWEST, START
 from rgwot.procedure.known import told
 
@@ -36,6 +38,9 @@ OWN = "against your procedure"
 MOST_DOUBTED = 3
 #: A deviation is sure if its sureness is at least `SURE`, doubtful below `PERHAPS`, and written with "perhaps" between.
 SURE, PERHAPS = 0.7, 0.25
+_RANKS = {"sure": 0, "perhaps": 1, "doubtful": 2}
+#: Marks deviations that no segment of the result shows.
+ALONE = "by a second reading alone"
 
 
 def step_title(key_step: int, names: Mapping[int, str] | None = None) -> str:
@@ -206,9 +211,9 @@ def _seconds(recordings: Sequence[Recording]) -> dict[int, float]:
 
 
 def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> str:
-    """Return the consensus order as a sentence, with the number of videos of each key step that some videos lack.
+    """Return the consensus order in words, with the number of videos of each key step that some videos lack.
 
-    It says which key steps were found in any order, and of which no order is known.
+    It says which key steps were found in any order, of which no order is known, and whether every "then" is known.
     """
     if not procedure.nodes:
         return "No key step was found: everything is background."
@@ -229,14 +234,27 @@ def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None)
             who = {1: "The only video shows", 2: "Both videos show"}.get(n, f"All {n} videos show")
             return f"{who} {join_words(titles)} in this order; with fewer than {FEWEST} videos this may be chance."
         why = f"with fewer than {FEWEST} videos" if n < FEWEST else "because the videos show none often enough"
-        return f"No order is known {why}. The order that best fits the videos is {', '.join(titles)}."
+        return f"The order that best fits the videos is {', '.join(titles)}; no order is known {why}."
     how = {1: "", 2: ", found in either order"}
     texts = [
         join_words(titles)
         + (", no order known" if group in procedure.unordered else how.get(len(titles), ", found in any order"))
         for group, titles in parts.items()
     ]
-    return f"The order that best fits the videos is {', then '.join(texts)}."
+    order = f"The order that best fits the videos is {', then '.join(texts)}."
+    known = _every_then_is_known(procedure, list(parts))
+    return order if known else f'{order} Not every "then" is known: see After in the table.'
+
+
+def _every_then_is_known(procedure: Procedure, parts: Sequence[Sequence[int]]) -> bool:
+    """Return whether the known needs imply that every key step comes after all those of the part before its own."""
+    before: dict[int, set[int]] = {step: set() for step in procedure.order}
+    needs = [(need.before, need.after) for need in procedure.needs if need.known and need.after in before]
+    for step in procedure.order:
+        # The consensus order agrees with the needs, so the sets of earlier key steps are complete.
+        for first in (int(first) for first, then in needs if then == step):
+            before[step] |= {first, *before[first]}
+    return all(before[step] >= {*earlier} for earlier, later in pairwise(parts) for step in later)
 
 
 def agreed_by_few(procedure: Procedure) -> bool:
@@ -248,7 +266,7 @@ def agreed_by_few(procedure: Procedure) -> bool:
 def again_sentences(
     procedure: Procedure, recordings: Sequence[Recording], names: Mapping[int, str] | None = None
 ) -> list[str]:
-    """Return a sentence for each key step that at least half of the videos repeat: after what, and who does it once.
+    """Return a sentence for each key step that at least half of the videos repeat: after what, and who has it once.
 
     >>> from rgwot.procedure import Event, Recording, learn
     >>> orders = {"a": [1, 2, 1], "b": [1, 2, 1], "c": [1, 2]}
@@ -257,7 +275,7 @@ def again_sentences(
     ...     for name, order in orders.items()
     ... ]
     >>> again_sentences(learn(videos), videos)
-    ['Found again: 1, then 2, then 1 in 2 of 3 videos; in c 1 once.']
+    ['In 2 of 3 videos, 1 was found again after 2; only once in c.']
     """
     sentences = []
     for step in (
@@ -278,46 +296,70 @@ def again_sentences(
             continue
         usual = max(before, key=lambda other: (before[other], -other))
         title, middle = step_title(step, names), step_title(usual, names)
-        chain = f"{title}, then {middle}, then {title}" if usual != step else f"{title} twice in a row"
+        mostly = "mostly " if len(before) > 1 else ""
+        chain = f"again {mostly}after {middle}" if usual != step else f"{mostly}twice in a row"
         who = join_words(once) if len(once) <= MOST_NAMED else f"{len(once)} videos"
-        rest = f"; in {who} {title} once" if once else ""
-        sentences.append(f"Found again: {chain} in {again} of {again + len(once)} videos{rest}.")
+        rest = f"; only once in {who}" if once else ""
+        sentences.append(f"In {again} of {again + len(once)} videos, {title} was found {chain}{rest}.")
     return sentences
 
 
 def doubt_sentence(
     procedure: Procedure,
-    deviations: Sequence[Deviation],
+    deviations: Sequence[DeviationFacts],
     names: Mapping[int, str] | None = None,
     clauses: Sequence[str] = (),
 ) -> str:
     """Return a sentence on what to doubt about a procedure, or an empty text.
 
-    It consists of the notes of the procedure, the videos in which another order was found, the `MOST_DOUBTED` needs of
-    least confidence among those with a question mark (`questioned`), and further ``clauses``.
+    It consists of the notes of the procedure, the videos in which another order was found (`deviation_facts`), the
+    `MOST_DOUBTED` needs of least confidence among those with a question mark (`questioned`) that these videos do not
+    explain, and further ``clauses``.
     """
     procedure = told(procedure)
     # The sentence begins with a colon, so colons in its parts become dashes.
     doubts = [note.replace(": ", " \N{EN DASH} ") for note in procedure.notes]
-    if aside := _another_order(procedure, deviations):
-        named = join_words(list(map(readable, aside))) if len(aside) <= MOST_NAMED else f"{len(aside)} videos"
-        doubts.append(f"another order was found in {named}")
+    moved = [row for row in deviations if row.deviation.kind in ("too_early", "too_late")]
+    if moved:
+        doubts.append(f"another order was found {_another_order(procedure, moved)}")
     needs = [edge for edge in procedure.edges if edge.before != START and edge.after != END]
-    weak = sorted(filter(questioned, needs), key=lambda need: (need.confidence, need.agree / need.both))
+    needs = [need for need in needs if questioned(need) and not _explained(need, moved)]
+    weak = sorted(needs, key=lambda need: (need.confidence, need.agree / need.both))
     if weak:
         doubts.append(_weak_needs(weak[:MOST_DOUBTED], len(weak) - MOST_DOUBTED, names or {}))
     doubts += clauses
     return f"Reliability: {'; '.join(doubts)}." if doubts else ""
 
 
-def _another_order(procedure: Procedure, deviations: Sequence[Deviation]) -> list[str]:
-    """Return the videos with a key step that is shown as too early or too late."""
-    moved = {
-        one.video
-        for one in deviations
-        if one.kind in ("too_early", "too_late") and (one.sureness is None or one.sureness >= PERHAPS)
-    }
-    return [fit.video for fit in procedure.videos if fit.video in moved]
+def _another_order(procedure: Procedure, moved: Sequence[DeviationFacts]) -> str:
+    """Return words on the videos with key steps too early or too late, each as surely as its surest deviation.
+
+    A key step that was taken for another one looks as if it had moved, so this is said of videos that are not sure.
+    """
+    surest: dict[str, DeviationFacts] = {}
+    for row in moved:
+        # Of two that are equally sure, the page can show the one that has a segment.
+        other = surest.setdefault(row.deviation.video, row)
+        surest[row.deviation.video] = min(other, row, key=lambda one: (_RANKS.get(one.sureness, 1), one.unseen))
+    groups: dict[int, list[str]] = {}
+    place = {fit.video: at for at, fit in enumerate(procedure.videos)}
+    for video in sorted(surest, key=lambda video: place.get(video, len(place))):
+        row = surest[video]
+        name = readable(video) + (f" ({ALONE})" if row.unseen else "")
+        groups.setdefault(_RANKS.get(row.sureness, 1), []).append(name)
+    texts = [
+        f"{('', 'perhaps ', 'doubtfully ')[rank]}in "
+        + (join_words(group) if len(group) <= MOST_NAMED else f"{len(group)} videos")
+        for rank, group in sorted(groups.items())
+    ]
+    return join_words(texts) + (", unless key steps were confused there" if any(groups) else "")
+
+
+def _explained(need: Edge, moved: Sequence[DeviationFacts]) -> bool:
+    """Return whether as many videos as contradict a need have ``after`` too early, or ``before`` too late."""
+    ways = ("too_early", need.after), ("too_late", need.before)
+    videos = {row.deviation.video for row in moved if (row.deviation.kind, row.deviation.key_step) in ways}
+    return len(videos) >= need.both - need.agree
 
 
 def complete_sentence(procedure: Procedure, deviations: Sequence[Deviation]) -> str:
@@ -347,7 +389,8 @@ class DeviationFacts:
     """A row of the table of deviations.
 
     ``kind`` says what differs, ``also`` for which other numbers of key steps this holds, if known. ``sureness`` is
-    "sure", "perhaps" or "doubtful". ``any_time`` says that a missing key step was due at any time of the video.
+    "sure", "perhaps" or "doubtful". ``any_time`` says that a missing key step was due at any time of the video, and
+    ``unseen`` that the segments of the result do not show the deviation.
     """
 
     deviation: Deviation
@@ -355,6 +398,7 @@ class DeviationFacts:
     sureness: str
     also: str = ""
     any_time: bool = False
+    unseen: bool = False
 
     @property
     def told(self) -> str:
@@ -384,39 +428,57 @@ class DeviationFacts:
 
 
 def deviation_facts(
-    deviations: Sequence[Deviation], recordings: Sequence[Recording], annotated: Collection[str] = ()
+    deviations: Sequence[Deviation],
+    recordings: Sequence[Recording],
+    annotated: Collection[str] = (),
+    every: Sequence[Recording] | None = None,
 ) -> list[DeviationFacts]:
     """Return the facts of deviations, the most surprising first and doubtful ones last.
 
-    ``recordings`` hold all segments of the videos, and those that count. If a key step has a segment in either, orders
-    may list it, so it is missing only perhaps. Otherwise, if it is due at the start or the end of a video, it
-    may have been done outside the recording. What no segment shows is found by a second reading of the video alone
-    (methods 9.10), which the row says. Without a sureness, what ``annotated`` videos show is sure, and the rest
-    is written with "perhaps".
+    ``recordings`` are the occurrences in the videos, and ``every`` all their segments, if some do not count. A key step
+    with a segment that does not count is missing only perhaps, and the sureness in the row says so, too. If a key step
+    without any is due at the start or the end of a video, it may have been done outside the recording. What the
+    occurrences do not show is found by a second reading of the video alone (methods 9.10), which the row says. Without
+    a sureness, what ``annotated`` videos show is sure, and the rest is written with "perhaps".
     """
-    length = {recording.video: recording.duration_s for recording in recordings}
-    seen: dict[tuple[str, int], list[Event]] = {}
-    for recording in recordings:
-        for event in recording.events:
-            seen.setdefault((recording.video, event.key_step), []).append(event)
+    length = {recording.video: recording.duration_s for recording in (*recordings, *(every or ()))}
+    counted, seen = _events(recordings), _events(every or ())
     rows = []
     for deviation in deviations:
         kind, sureness = _KINDS[deviation.kind], _sureness(deviation, annotated)
         own = f" ({OWN})" if deviation.against == "own" else ""
-        any_time, events = False, seen.get((deviation.video, deviation.key_step), [])
+        what = deviation.video, deviation.key_step
+        any_time = unseen = False
         if deviation.kind == "missing":
             # Times in files are rounded.
             ends = deviation.start_s == 0, deviation.end_s > length.get(deviation.video, math.inf) - 0.01
-            any_time = all(ends)
-            if events:
-                kind, sureness = "very short or left out", "doubtful" if sureness == "doubtful" else "perhaps"
+            any_time, unseen = all(ends), what in counted and not own
+            if what in counted or what in seen:
+                kind = kind if unseen else "very short or left out"
+                sureness = "doubtful" if sureness == "doubtful" else "perhaps"
+                deviation = replace(deviation, sureness=_at_most(deviation.sureness, POSSIBLE))
             elif any(ends):
                 kind = "left out or not recorded"
-        elif deviation.video in length and not _is_shown(deviation, events):
-            kind += ", by a second reading alone"
-        rows.append(DeviationFacts(deviation, kind + own, sureness, any_time=any_time))
+        else:
+            events = [*counted.get(what, ()), *seen.get(what, ())]
+            unseen = deviation.video in length and not _is_shown(deviation, events)
+        kind += f", {ALONE}" if unseen else ""
+        rows.append(DeviationFacts(deviation, kind + own, sureness, any_time=any_time, unseen=unseen))
     # The sort keeps the order of videos and times among equals.
     return sorted(rows, key=lambda row: (row.sureness == "doubtful", -row.deviation.surprise))
+
+
+def _events(recordings: Sequence[Recording]) -> dict[tuple[str, int], list[Event]]:
+    """Return the events by video and key step."""
+    events: dict[tuple[str, int], list[Event]] = {}
+    for recording in recordings:
+        for event in recording.events:
+            events.setdefault((recording.video, event.key_step), []).append(event)
+    return events
+
+
+def _at_most(sureness: float | None, most: float) -> float | None:
+    return None if sureness is None else min(sureness, most)
 
 
 def _is_shown(deviation: Deviation, events: Sequence[Event]) -> bool:

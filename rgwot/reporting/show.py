@@ -89,7 +89,8 @@ def drawn(
     that are not ``annotated``, a missing key step may not have been recognised. ``blind`` has the kinds of deviations
     that cannot be detected.
     """
-    doubt = doubt_sentence(procedure, found, names)
+    rows = deviation_facts(found, recordings, annotated, every)
+    doubt = doubt_sentence(procedure, rows, names)
     lines = [
         order_sentence(procedure, names),
         *(() if "repeated" in blind else again_sentences(procedure, recordings, names)),
@@ -99,7 +100,6 @@ def drawn(
     names = {step: f"{step} {name}" for step, name in (names or {}).items()}
     if procedure.nodes:
         lines += ["", *_table(*step_table(step_facts(procedure, recordings, every), names))]
-    rows = deviation_facts(found, [*recordings, *(every or ())], annotated)
     complete = [text] if (text := complete_sentence(procedure, found)) else []
     return [*lines, "", *deviation_lines([row.cells(names) for row in rows]), *complete]
 

@@ -1,4 +1,4 @@
-"""Priors, kernel and plan of VAVA and OPEL against plain loops over frames, in float64."""
+"""Priors, kernel and plan of VAVA and OPEL, compared with plain loops over frames in float64."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def marginal_errors(plan: Tensor) -> tuple[float, float]:
 @pytest.mark.parametrize("scale", [0.1, 1.0])
 @pytest.mark.parametrize("phi", [0.999, 0.37])
 def test_marginals_at_the_size_of_training(scale: float, phi: float) -> None:
-    """With 33 frames of 128 dimensions, the marginal scaled last is exact and the other one within 2e-3.
+    """With 33 frames of 128 dimensions, the marginal that is scaled last is exact, and the other is within 2e-3.
 
     The values of phi are those of the first step and of OPEL's last step.
     """

@@ -1,4 +1,4 @@
-"""The terms of VAVA and OPEL against plain loops and their gradients."""
+"""The terms of VAVA and OPEL and their gradients, compared with plain loops."""
 
 from __future__ import annotations
 

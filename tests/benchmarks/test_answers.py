@@ -1,4 +1,4 @@
-"""The comparison of recipes: what it runs, what it compares with, and what it says about background."""
+"""The comparison of recipes: recipes, tasks, references, and the detection of background."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def summary(scores):
     return answers.summarise(answers.read_values(FEW, TASKS, (*METRICS, *TOLD), scores), FEW, TASKS, draws=300)
 
 
-def test_recipes_are_canonical_take_k_as_annotated_and_stand_once(house):
+def test_recipes_are_canonical_take_k_as_annotated_and_occur_once(house):
     experiments = Experiments(load_config(read_files(ROOT / name for name in CONFIGS)))
     assert len({recipe.id for recipe in RECIPES}) == len(RECIPES)
     assert {recipe.kind for recipe in RECIPES} <= {"trivial", "baseline", "published", "ours"}
@@ -84,7 +84,7 @@ def test_recipes_are_canonical_take_k_as_annotated_and_stand_once(house):
         assert experiments.decoder(recipe.decoder, recipe.method) == recipe.decoder
 
 
-def test_splits_are_those_of_the_configuration_and_one_call_can_leave_out_what_is_looked_at_once(house):
+def test_splits_are_those_of_the_configuration_and_have_no_task_in_common(house):
     config = load_config(read_files(ROOT / name for name in CONFIGS))
     choose, once = answers.split_tasks(config, "choose"), answers.split_tasks(config, "once")
     assert Task("dev_assembly", "assembly") in choose

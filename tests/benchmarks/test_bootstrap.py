@@ -1,4 +1,4 @@
-"""The paired bootstrap over tasks and seeds, on cases whose answer is known, and the three verdicts on claims."""
+"""The paired bootstrap over tasks and seeds on cases with known results, and the three verdicts on claims."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_ratio_is_one_of_means_and_not_a_mean_of_ratios():
 
 
 def test_tasks_are_paired():
-    # Tasks differ by a factor of nine; the second method has two thirds of the score in every task, so in every draw.
+    # Tasks differ by a factor of nine, but the ratio of the methods is the same in every task and so in every draw.
     hard_and_easy = [np.array([0.1]), np.array([0.9]), np.array([0.5])]
     comparison = compare(hard_and_easy, [2 / 3 * of_task for of_task in hard_and_easy])
     assert comparison == pytest.approx((1.5, 1.5, 1.5))
@@ -65,7 +65,7 @@ def test_interval_covers_the_truth_about_as_often_as_it_says(difference, truth):
         first = difficulty[:, None] + rng.normal(0.12, 0.08, 20)[:, None] + rng.normal(0, 0.03, (20, 3))
         comparison = compare(first, second, difference=difference, draws=400)
         covered += comparison.low <= truth <= comparison.high
-    # 95 % is what percentile intervals reach with many tasks; with 20 they reach a little less.
+    # Percentile intervals cover the truth in 95 % of trials with many tasks, and slightly less often with 20 tasks.
     assert 0.88 * trials <= covered <= 0.99 * trials
 
 
@@ -101,7 +101,7 @@ def test_a_claim_of_several_pairs_needs_all_of_them_and_falls_with_one() -> None
     assert chain.verdict == HOLDS
     verdict = judge(values, [("a", "c"), ("b", "a")])
     assert (verdict.verdict, verdict.of, verdict.over) == (FAILS, "b", "a")
-    # Intervals of several comparisons are wider, so that together they miss as rarely as one.
+    # Intervals of several comparisons are wider, so that the risk that any of them misses stays the same.
     alone, among = judge(values, [("a", "b")]), judge(values, [("a", "b"), ("a", "c"), ("b", "c")])
     same = judge(values, [("a", "b"), ("a", "b")])
     assert same.high - same.low > alone.high - alone.low

@@ -1,4 +1,4 @@
-"""The benchmark of changed orders: what is changed, what is not, and what is counted."""
+"""The benchmark of changed orders: changes of videos, parts that must stay, and the samples that are counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims: from scores and histories to verdicts, and to print."""
+"""Claims, from scores and histories to verdicts and printed lines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def verdicts(claim: Claim, values: pd.DataFrame) -> pd.DataFrame:
 
 
 def scores(folder: Path) -> list[Path]:
-    """Write scores: rgwot is better under macro_task, but only on d, and worse under micro_video; vaot collapses."""
+    """Write scores: rgwot is better by macro_task (only on dataset d), and worse by micro_video; vaot collapses."""
     paths = []
     for dataset, task, seed in RUNS:
         noise = 0.01 * ((ord(task) + seed) % 3)

@@ -1,4 +1,4 @@
-"""The printed comparison of all methods: what is bold, crossed out, and missing."""
+"""The printed comparison of all methods: bold values, collapsed runs, and missing values."""
 
 from __future__ import annotations
 

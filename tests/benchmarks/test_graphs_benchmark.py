@@ -1,4 +1,4 @@
-"""The comparison of learners of task graphs: what it must show, on the data that is in the repository."""
+"""The comparison of learners of task graphs must show the reported results on the data of the repository."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_random_procedures_hold_where_nobody_errs_and_break_where_people_do():
         assert not np.diagonal(planted.needs).any()
         needs = planted.needs[np.ix_(counted.steps - 1, counted.steps - 1)]
         broken += (needs & counted.earlier.transpose(0, 2, 1)).any(axis=(1, 2)).sum()
-    # About half of 180; fewer where a graph has hardly any need to violate.
+    # About half of the 180 recordings violate a need; fewer if a graph has hardly any needs.
     assert 60 <= broken <= 110
 
 

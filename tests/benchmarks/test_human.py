@@ -1,4 +1,4 @@
-"""Clips after the timelines of people: their statistics, and which recipes are rendered."""
+"""Clips that follow timelines of real people: their statistics, and which recipes are rendered."""
 
 from __future__ import annotations
 
@@ -55,6 +55,6 @@ def test_recipes_that_are_not_there_or_too_small_are_named() -> None:
         videos_of(Rendered("tea", 10, "published", 0), n_videos=13)
 
 
-def test_no_recipe_is_used_twice_to_choose_and_to_look_once() -> None:
+def test_no_two_benchmark_tasks_have_the_same_recipe() -> None:
     parts = {name: about.recipe for name, about in rendered().items() if name.startswith(("bench_", "dev_", "once_"))}
     assert len(set(parts.values())) == len(parts)

@@ -1,4 +1,4 @@
-"""The benchmark of annotated videos: what is given, what is drawn, and that only the other videos are scored."""
+"""The benchmark of annotated videos: given labels, drawn videos, and scores of the other videos alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of moments: which are chosen, what a person says, what is scored, and what it costs the person."""
+"""The benchmark of moments: chosen moments, answers of a person, scored samples, and the time of the person."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Frames
 
 @pytest.fixture
 def seen() -> Seen:
-    """Return five recordings of three steps with background around them; channels separate all of these."""
+    """Return five recordings of three steps with background around them; channels separate steps and background."""
     rng = np.random.default_rng(0)
     labels = [np.repeat([0, 1, 2, 3, 0], [6, n, 2 * n, n, 6]) for n in (10, 11, 12, 13, 14)]
     x = [(np.eye(4)[y] + 0.1 * rng.normal(size=(len(y), 4))).astype(np.float32) for y in labels]

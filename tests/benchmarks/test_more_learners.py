@@ -1,4 +1,4 @@
-"""The learners in the comparison of task graphs, by hand and as functions given to `rgwot.procedure.learn`."""
+"""The further learners of task graphs: hand-worked cases, and their use in `rgwot.procedure.learn`."""
 
 from __future__ import annotations
 

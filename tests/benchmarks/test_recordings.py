@@ -1,4 +1,4 @@
-"""The command that scores recipes on recordings and synthetic tasks: what it reads, and what it compares with."""
+"""The command that scores recipes on recordings and synthetic tasks: its inputs, scores and references."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_scores_of_an_easy_task_and_of_equal_segments(task: Task, experiments: E
     assert min(scores["macro"], scores["strict"]) > 95
     assert scores["order"] == 0
     trivial = answer(task, SEGMENTS, 0, experiments)
-    # Of three equal segments, 3/4 of each outer one is right, and all of the middle one.
+    # Three equal segments are right in 3/4 of each outer segment, and in all of the middle one.
     assert trivial["strict"] == pytest.approx(83, abs=1.5)
     plus = answer(task, "rgwot-plus@whiten.D=6/consensus", 0, experiments)
     assert plus["macro"] > 90

@@ -1,4 +1,4 @@
-"""Signal tasks are equal for equal seeds, and have the steps, shares and background that they promise."""
+"""Signal tasks are equal for equal seeds, and have the documented steps, shares and background."""
 
 from __future__ import annotations
 

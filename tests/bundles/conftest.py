@@ -1,4 +1,4 @@
-"""A study of five tiny videos: features of a real (random) network, results of real methods, and their bundles."""
+"""A study of five tiny videos: features of a network with random weights, results of several methods, and bundles."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 @pytest.fixture(scope="session")
 def results(study: Study) -> Callable[..., tuple[Path, Path]]:
-    """The results of the study, each made once: method, decoder, videos held out -> folder of key steps, bundle."""
+    """A function that returns the folder of key steps and the bundle of a result, and makes each result only once."""
     return cache(study.result)

@@ -1,4 +1,4 @@
-"""A study of tiny videos whose results are made one at a time, and bundled."""
+"""A study of tiny videos, which makes results and their bundles one at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rgwot.stages.decode import decode
 from rgwot.stages.embed import embed
 from rgwot.stages.train import train
 
-# It has 112 channels instead of 1,024, which makes decoding by `raw` fast.
+# This backbone has 112 channels instead of 1,024, which makes decoding by `raw` fast.
 FEATURES = FeatureSettings(backbone="efficientnet_lite0", weights="random", size=64, fps=10.0)
 SMALL: dict[str, Any] = {
     "encoder": {"channels": 8, "hidden": 8, "D": 8},

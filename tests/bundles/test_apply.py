@@ -1,4 +1,4 @@
-"""A bundle labels a video as the result from which it was made does, or would do for a held-out video."""
+"""A bundle labels videos of the study as its result does, and other videos as the result would label held-out ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from rgwot.timing import label_segments
 
 Results = Callable[..., tuple[Path, Path]]
 
-#: Every decoder and every embedding with which the rule for other videos equals that of the result itself.
+#: Results with every decoder and every embedding whose rule for other videos equals that for videos of the study.
 INDUCTIVE = [
     ("rgwot", "graphcut"), ("raw", "kmeans"), ("raw", "subset"), ("whitened", "graphcut"), ("whitened", "viterbi"),
     ("cte", "kmeans"),
@@ -63,7 +63,7 @@ def test_a_video_of_the_study_keeps_its_answer(
     orders = [pd.read_csv(place / "order.csv") for place in (tmp_path / "out", folder)]
     pd.testing.assert_frame_equal(*orders)
     if (method, decoder) in INDUCTIVE:
-        # Without the answers that it stores, the bundle labels the videos of the study by the rule for other videos.
+        # Without its stored answers, the bundle would label the videos of the study by the rule for other videos.
         assert read_bundle(bundle).facts.agreement == 1
         learned, embed, predict = restore(read_bundle(bundle))
         embedded = {store.video: embedded_video(store, embed) for store in map(open_store, stores)}
@@ -111,7 +111,7 @@ def test_a_video_file_is_extracted_once_and_gets_the_same(study: Study, results:
     assert not list(out.rglob("*.jpg"))
     draw_page(bundle, out)
     assert list(out.rglob("*.jpg"))
-    # Its pictures are in the page.
+    # The page contains pictures of the video.
     page = (out / "page.html").read_text()
     assert page.count("data:image/jpeg") + page.count("/9j/") > 0
     # The title is that of the video; the page names the study, because the counts of the procedure come from it.
@@ -124,7 +124,7 @@ def test_a_video_file_is_extracted_once_and_gets_the_same(study: Study, results:
     (applied,) = apply_bundle(bundle, [study.videos["v3"]], out, ApplyOptions(device="cpu"))
     assert made.stat().st_mtime_ns == before
     same_segments(out, folder, "v3")
-    # Only segments that count are occurrences.
+    # `applied.segments` is the number of occurrences, that is, of segments that count.
     (recording,) = recordings_from_segments(read_segments(out / "segments.csv"))
     assert applied.segments == len(recording.events)
     facts = read_diagnostics(out / "results/keysteps/rgwot/graphcut/tiny/clips/seed0/diagnostics.json")

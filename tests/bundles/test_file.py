@@ -113,7 +113,7 @@ def test_a_missing_and_a_packed_part_are_refused(study: Study, bundle: Path, tmp
 
 @contextmanager
 def little_memory(megabytes: int) -> Iterator[None]:
-    """Check that Python never allocates more than this."""
+    """Check that Python never allocates more than ``megabytes``."""
     tracemalloc.start()
     try:
         yield

@@ -1,4 +1,4 @@
-"""A video that looks like none of the videos of the study is reported; another take of the task never is."""
+"""Videos that look like none of the videos of the study are reported; further takes of the task are not."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_other_things_do_not(other: ArrayFeatures) -> None:
 @pytest.mark.parametrize(
     ("strange", "message"),
     [
-        # A sixth or a third of 90 samples at 2 per second is strange; a smaller part may be an unusual moment.
+        # Strange parts of a sixth or a third of 90 samples are reported; a smaller part may be an unusual moment.
         (slice(75, None), "in 17% of its time, between 37.5 and 44.5 s"),
         (slice(30, 60), "in 33% of its time, between 15 and 29.5 s"),
         (slice(0, 30, 2), "in 17% of its time, between 0 and 14 s"),
@@ -90,7 +90,7 @@ def test_videos_far_longer_or_shorter_than_those_of_the_study_are_reported() -> 
     assert told[1:3] == ["", ""]
     assert told[0].startswith("is far longer (135 s) than the videos of the study (median 45 s)")
     assert told[3].startswith("is far shorter (15 s)")
-    # Of three videos the usual length is unknown, and bundles of earlier revisions lack it.
+    # The usual length is unknown from three videos, and in bundles of earlier revisions.
     assert length_told(likeness([take(seed) for seed in range(3)]), features(np.zeros((900, 40)))) == ""
     assert length_told({}, features(np.zeros((900, 40)))) == ""
 

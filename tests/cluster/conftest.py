@@ -1,4 +1,4 @@
-"""Makes the helper that copies checkouts, which lies beside the workflow's tests, importable here too."""
+"""Make the helper that copies checkouts importable here; it is beside the tests of the workflow."""
 
 import sys
 from pathlib import Path

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A Slurm of one node on this machine, from Debian's packages: `slurm.sh start DIR`, `slurm.sh stop DIR`.
-# Needs root: the daemons, and /etc/slurm/slurm.conf, which must be where Slurm looks by itself, because the executor
-# plugin drops the variables SLURM_* (SLURM_CONF among them) inside jobs.
+# Root is needed for the daemons and for /etc/slurm/slurm.conf. The configuration must be there because the executor
+# plugin drops the variables SLURM_* inside jobs, including SLURM_CONF.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,7 +20,7 @@ start() {
         exit 1
     fi
     mkdir -p "$dir/state" "$dir/spool" /etc/slurm /run/munge
-    # Not nproc, which OMP_NUM_THREADS changes. A tenth of the memory is left to the daemons and the tests.
+    # Not `nproc`, whose answer OMP_NUM_THREADS changes. A tenth of the memory is left to the daemons and the tests.
     sed -e "s|@HOST@|$(hostname -s)|" -e "s|@DIR@|$dir|" -e "s|@CPUS@|$(getconf _NPROCESSORS_ONLN)|" \
         -e "s|@MEMORY@|$(awk '/MemTotal/ {print int($2 / 1024 * 0.9)}' /proc/meminfo)|" \
         "$here/slurm.conf.template" > "$conf"
@@ -40,7 +40,7 @@ start() {
     exit 1
 }
 
-# Ends what was started here, by process number, and nothing else on the machine.
+# End only the processes that were started here, by their numbers.
 stop() {
     if ! grep -q "^StateSaveLocation=$dir/state$" "$conf" 2>/dev/null; then
         echo "slurm.sh: no Slurm was started in $dir"
@@ -53,7 +53,7 @@ stop() {
         fi
     done
     rm -f "$conf" "$(dirname "$conf")/gres.conf" "$dir/munged.pid"
-    # Wait for the daemons to end: the next start would mistake an old controller for its own.
+    # Wait for the daemons to end, or else the next start could take the old controller for its own.
     for _ in $(seq 20); do
         pgrep -x slurmctld >/dev/null || pgrep -x slurmd >/dev/null || return 0
         sleep 0.5

@@ -1,6 +1,6 @@
-"""The workflow through a real Slurm of one node: the tables of a local run, a job killed once, what jobs asked for.
+"""The workflow on a real Slurm of one node: tables as in a local run, a job that is killed, and requested resources.
 
-Needs root and Debian's packages, and minutes: `make cluster-test`.
+Needs root, Debian's packages, and several minutes: `make cluster-test`.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def check_training(facts: dict[str, str], attempt: int) -> None:
 def test_tables_are_those_of_the_local_run(local: Checkout, cluster: tuple[Checkout, Said]) -> None:
     checkout, said = cluster
     assert tables(checkout) == tables(local) != {}
-    # Jobs for synthesis, three videos at once, manifest, index, training, the steps after it, and the trivial baseline.
+    # Jobs: synthesis, features of three videos, manifest, index, training, what follows training, and a baseline.
     assert 5 <= len(submitted(said.text)) <= 8, said.text
 
 

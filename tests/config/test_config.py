@@ -1,4 +1,4 @@
-"""The typed configuration and config.yaml agree, and mistakes end in one line."""
+"""The typed configuration and config.yaml agree, and mistakes are reported in one line."""
 
 from pathlib import Path
 from typing import Any

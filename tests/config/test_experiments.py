@@ -1,4 +1,4 @@
-"""One experiment has one spelling, and mistakes are refused with the nearest known word."""
+"""Every experiment has a single spelling, and mistakes are refused with the nearest known word."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""In every YAML file with names, words that YAML takes for something else are refused, or read as written."""
+"""In every YAML file with names, words that YAML reads as numbers, dates and so on are refused, or read as written."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ Place = tuple[str, Callable[[Path], Any]]
 
 
 def config(entry: str, read: Callable[[Any], Any], text: str = CONFIG) -> Place:
-    """Return a place in config.yaml, and what is read there."""
+    """Return config.yaml with a place for a word, and a function that reads the value at this place."""
     return text.replace("{entry}", entry), lambda path: read(load_config(read_files([path])))
 
 
 def entry(key: str, read: Callable[[Any], Any] | None = None) -> Place:
-    """Return a place for a word: a key of a dataset's entry with one name, and what is read there."""
+    """Return a place, as from `config`, in a key of a dataset's entry that has a single name as its value."""
     return config(f"{key}: {{word}}", read or (lambda found: getattr(found.datasets["mine"], key)))
 
 
 def several(key: str) -> Place:
-    """Return a place for a word: a key of a dataset's entry with several names, and what is read there."""
+    """Return a place, as from `config`, in a key of a dataset's entry that has a list of names as its value."""
     return config(f"{key}: [a, {{word}}]", lambda found: getattr(found.datasets["mine"], key)[1])
 
 
 def names(text: str, read: Callable[[Any], Any]) -> Place:
-    """Return a place in a file of names, in the folder of names or in that of a result."""
+    """Return a place, as from `config`, in a file with the names of key steps."""
     return text, lambda path: read(read_names(path))
 
 

@@ -1,4 +1,4 @@
-"""Trees of empty files, and the pairs of videos and annotations that are found in them."""
+"""Helpers that make trees of empty files, and return the pairs of videos and annotations found in a tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Annotations of other programs, in files made by those programs' own libraries or spelt out as they write them."""
+"""Annotations in files of other programs, made by libraries of these programs or written out in the same form."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _annotation(kind: str, ident: str, attributes: str, value: str) -> str:
 
 
 def test_tiers_of_elan_that_depend_on_others_have_the_times_that_elan_shows(tmp_path: Path) -> None:
-    """A file without a schema, with a child per segment, and segments divided in time and by order."""
+    """Tiers of a file without a schema have an annotation per parent, or divide parents in time or in order."""
     path = tmp_path / "a.eaf"
     content = {
         "segments": aligned("a1", 1, 4, "1") + aligned("a2", 4, 5, "2"),
@@ -141,7 +141,7 @@ def project(*events: list[Any], files: list[str] | None = None) -> dict[str, Any
 EVENTS: Rows = [
     [0.5, "", "pour", "", "", 15],
     [1.0, "", "sip", "", "", 30],
-    # Another subject's pour begins and ends within the first one's.
+    # A pour of another subject begins and ends within the pour of the first subject.
     [1.2, "Ann", "pour", "", "", 36],
     [1.5, "Ann", "pour", "", "", 45],
     [2.0, "", "pour", "", "", 60],
@@ -252,7 +252,7 @@ def test_boris_tables_of_old_versions(tmp_path: Path) -> None:
     states = "monday 1\ta.mp4\t\tpour\t\tSTATE\t0.5\t2\n"
     (tmp_path / "b.tsv").write_text(old + states)
     assert rows(tmp_path / "b.tsv") == [["a", 0.5, 2.0, "pour"]]
-    # The same file is in two players (simba#390).
+    # Both players show the same file (simba#390).
     (tmp_path / "b.tsv").write_text(old + states.replace("a.mp4", "a.mp4;a.mp4"))
     assert rows(tmp_path / "b.tsv") == [["a", 0.5, 2.0, "pour"]]
     # Times count from the beginning of the first video.
@@ -301,7 +301,7 @@ def test_boris_starts_and_stops_must_take_turns(tmp_path: Path, events: list[str
 
 
 def test_boris_events_at_one_time_are_put_in_order(tmp_path: Path) -> None:
-    # BORIS writes events of one time in any order.
+    # BORIS may write events with equal times in any order.
     events = ["pour START 1", "pour START 5", "pour STOP 5", "stir START 5", "pour STOP 8", "stir STOP 6"]
     (tmp_path / "a.tsv").write_text(SHORT + events_of("m", *events))
     assert rows(tmp_path / "a.tsv") == [["c", 1.0, 5.0, "pour"], ["c", 5.0, 8.0, "pour"], ["c", 5.0, 6.0, "stir"]]
@@ -407,7 +407,7 @@ def test_tables(tmp_path: Path) -> None:
     assert rows(tmp_path / "b.csv") == [["b", 1.0, 2.5, "pour"]]
     (tmp_path / "c.csv").write_text("1,2.5,3 pour water\n4,5,4\n")
     assert rows(tmp_path / "c.csv") == [["c", 1.0, 2.5, "pour water"], ["c", 4.0, 5.0, "key step 4"]]
-    # This is the form of CreateML (label-studio-sdk#385).
+    # The columns are those of CreateML (label-studio-sdk#385).
     (tmp_path / "f.csv").write_text("video, label, start, end\nclips/v 1.mov,pour,01:03.14,05:01:03\nv1.2,stir,1,2\n")
     assert rows(tmp_path / "f.csv") == [["v 1", 63.14, 18063.0, "pour"], ["v1.2", 1.0, 2.0, "stir"]]
     (tmp_path / "e.csv").write_text("start;end;label\n0:01,5;1:02:03;pour\n")
@@ -439,7 +439,7 @@ def test_annotations_of_every_kind_beside_videos(tmp_path: Path, caplog: pytest.
     (task / "grid.csv").write_text("start_s,end_s,label\n1,2,step 10\n")
     (task / "frames.txt").write_text("background\n" * 30 + "stir\n" * 60)
     (task / "numbers.csv").write_text("1,2.5,3 pour water\n")
-    # A file that no video is named like annotates the videos without an annotation of their own.
+    # A file whose name is that of no video annotates all videos that have no annotation of their own.
     (task / "coding.boris").write_text(json.dumps(project(*EVENTS)))
     options = {"tier": "steps", "labels_fps": 30}
     out = tmp_path / "manifest.csv", tmp_path / "annotations.csv"
@@ -476,7 +476,7 @@ def test_marks_and_silence_of_tables(tmp_path: Path) -> None:
 
 
 def manifest(folder: Path, options: dict[str, Any] | None = None) -> tuple[dict[str, str], pd.DataFrame]:
-    """Return the reasons of the videos that are not scored, and the table of annotations with background."""
+    """Return why videos are not scored, by video, and the table of annotations with background."""
     out = folder / "manifest.csv", folder / "annotations.csv"
     write_manifest("mine", "tea", folder / "root", "folder", options or {}, *out, "fail")
     table = pd.read_csv(out[0], keep_default_na=False)
@@ -584,7 +584,7 @@ def test_a_table_annotates_features_that_are_not_tables(tmp_path: Path) -> None:
     ),
 )
 @pytest.mark.parametrize("content", [b"", b"\x00\x01\x02\xff", b"[1]", "é".encode("latin-1")])
-def test_files_of_nothing_end_in_one_line(tmp_path: Path, name: str, content: bytes) -> None:
+def test_files_without_annotations_end_in_one_line(tmp_path: Path, name: str, content: bytes) -> None:
     if not name.startswith("gone"):
         (tmp_path / name).write_bytes(content)
     if content == b"" and name in ("a.csv", "a.tsv", "a.txt"):

@@ -1,4 +1,4 @@
-"""Rules that the fixtures do not cover: hostile text, several complaints, names, renumbering."""
+"""Rules for annotations that the fixtures do not cover: hostile text, several complaints, names and renumbering."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def columns(path: Path) -> list[str]:
 
 
 def lines_of_frames(path: Path) -> list[str]:
-    """Read the file of labels; the file that numbers them is valid."""
+    """Read a file with a label per line; the file that numbers the labels is in UTF-8."""
     (path.parent.parent / "mapping.txt").write_text(f"0 {ONE}\n1 {OTHER}\n", encoding="utf-8")
     entry = VideoEntry("a", "a", "features/a.npy", f"groundTruth/{path.name}")
     return list(read_annotation(path.parent.parent, entry, None, None, Options()).segments["name"])
@@ -138,7 +138,7 @@ READERS: dict[str, tuple[str, str, Callable[[Path], list[str]]]] = {
         lambda path: list(read_recordings(path)[1].values()),
     ),
 }  # fmt: skip
-#: XML and YAML declare their encoding by rules of their own.
+#: Encodings that a reader refuses, because XML and YAML have their own rules about encodings.
 REFUSED = {"ELAN": ("cp1252",), "typed names": ("utf-16", "cp1252")}
 
 

@@ -1,4 +1,4 @@
-"""Downloads by file://, and from a server that breaks off, resumes, changes files or sends wrong ones."""
+"""Downloads by file://, and from a server that closes connections, resumes, and sends changed or wrong files."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_deeplabcut_as_text(tmp_path: Path) -> None:
     found = read(path)
     assert found[:, :4].tolist() == FILLED
     assert found[:, 4:].tolist() == (TRUE + 100).reshape(4, -1).tolist()
-    # Each animal is a body of its own.
+    # Positions are relative to the body of each animal.
     apart = read(path, "body")[:, 4:].reshape(4, 2, 2)
     assert np.allclose(apart, relative(TRUE + 100))
 
@@ -247,7 +247,7 @@ POINTS = {"axes": "TC", "fps": 30, "keypoints": "image"}
 
 @pytest.fixture
 def analysed(tmp_path: Path) -> Path:
-    """A folder of three videos as DeepLabCut leaves it: tables of two kinds, raw and filtered, and pictures."""
+    """A folder of three videos as DeepLabCut leaves it: raw and filtered tables, and labelled videos."""
     task = tmp_path / "films/mice"
     task.mkdir(parents=True)
     for number in (1, 2, 3):
@@ -274,7 +274,7 @@ LEFT_OUT = "{} files of DeepLabCut are left out .*, such as mice/Trial1DLC_resne
 
 @pytest.mark.parametrize("layout", ["folder", "features"])
 def test_a_folder_of_deeplabcut(layout: str, analysed: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    # Left out are unfiltered tables and labelled videos; the layout of videos does not look at .h5 files.
+    # Unfiltered tables and labelled videos are left out; the layout `folder` ignores .h5 files.
     told = LEFT_OUT.format(12 if layout == "features" else 6)
     if layout == "features":
         for video in analysed.rglob("Trial?.mp4"):
@@ -300,7 +300,7 @@ def test_videos_of_deeplabcut_need_no_tables(analysed: Path, tmp_path: Path) -> 
     (analysed / "mice/Trial1.csv").write_text("start_s,end_s,label\n0,1,rear\n")
     report = examine(content(analysed, "folder"), "mine", quick=True)
     assert [video.status for video in report.videos] == ["ok", "unscored", "unscored"]
-    # A video has its points even if it also has an annotation.
+    # The tracked points of a video are found even if the video also has an annotation.
     assert feature_file(analysed, "mice", "Trial1").name == f"Trial1{NETWORK}_filtered.csv"
     for video in analysed.rglob("Trial?.mp4"):
         video.unlink()

@@ -1,4 +1,4 @@
-"""Finding and pairing in the EgoProceL tree: file names that have misled loaders before."""
+"""Finding and pairing files in the EgoProceL tree, with names that have misled other loaders."""
 
 from __future__ import annotations
 

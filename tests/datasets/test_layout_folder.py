@@ -1,4 +1,4 @@
-"""Finding and pairing in a folder of videos, whatever the files are called, and requests that cannot be met."""
+"""Finding and pairing files with any names in a folder of videos, and requests that cannot be met."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding and pairing in ProceL and CrossTask."""
+"""Finding and pairing files in the trees of ProceL and CrossTask."""
 
 from __future__ import annotations
 

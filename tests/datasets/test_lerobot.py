@@ -1,4 +1,4 @@
-"""Datasets of LeRobot in their real forms, v3 (several episodes per MP4) and v2.1 (one each); subtasks written back."""
+"""Datasets of LeRobot in v3 (several episodes per MP4) and v2.1 (one episode per MP4), and export of subtasks."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_only_episodes_as_they_were_cut_are_replaced(root: Path, tmp_path: Path)
 
 
 def results(out: Path) -> list[ExportedVideo]:
-    """Return two key steps in the first episode (after background each), one in the second, none in the third."""
+    """Return a result with two key steps in the first episode (each after background), and one in the second."""
     segments = (
         (LabelledSegment(4 / FPS, 10 / FPS, 1, "reach"), LabelledSegment(12 / FPS, 40 / FPS, 2, "grasp")),
         (LabelledSegment(0, 35 / FPS, 2, "grasp"),),
@@ -228,7 +228,7 @@ def test_version_2_has_a_file_per_episode(old: Path, tmp_path: Path) -> None:
     assert import_episodes(old, tmp_path / "out") == 3
     video = old / f"videos/chunk-001/{CAMERA}/episode_000002.mp4"
     copy = tmp_path / "out/pick_up_cup/episode_000002.mp4"
-    # Browsers play it, so it is not encoded again.
+    # Browsers can play the file, so it is copied without encoding it again.
     assert copy.read_bytes() == video.read_bytes()
     said = export("lerobot", results(tmp_path / "out"), tmp_path / "made")
     assert "data/chunk-000/episode_000000.parquet" in said
@@ -344,7 +344,7 @@ def test_the_present_form(root: Path, tmp_path: Path) -> None:
     assert after.drop_columns(["language_persistent"]).equals(before.replace_schema_metadata(None))
     frames = after.to_pylist()
     first = frames[0]["language_persistent"]
-    # Every frame has the rows of the whole episode, also those of background; a row has the time of a frame.
+    # Every frame has all rows of its episode, including those of background; a row has the time of its first frame.
     starts = ((0, "background"), (4, "reach"), (10, "background"), (12, "grasp"))
     assert [(row["timestamp"], row["content"]) for row in first] == [
         (frames[at]["timestamp"], name) for at, name in starts
@@ -368,7 +368,7 @@ def test_the_present_form(root: Path, tmp_path: Path) -> None:
 
 
 def test_frames_and_videos_are_in_files_of_their_own_numbers(root: Path, tmp_path: Path) -> None:
-    # Put all frames in one table; equal numbers in its two videos may mean different subtasks.
+    # Put all frames into one table; the same number may mean different subtasks in the two video files.
     import_episodes(root, tmp_path / "out")
     export("lerobot", results(tmp_path / "out"), tmp_path / "made")
     copied_over(root, tmp_path / "made")
@@ -486,7 +486,7 @@ def damaged(table: pd.DataFrame, name: str, data: st.DataObject) -> pd.DataFrame
     elif name in SHIFTED:
         column = data.draw(st.sampled_from(SHIFTED[name]))
         by = data.draw(st.sampled_from([-1.0, -1 / FPS, -0.3 / FPS, 0.3 / FPS, 1 / FPS, 1.0, 5.0, 1.7e9]))
-        # Shift this row alone, or it and all later rows.
+        # Shift only this row, or this row and all later rows.
         rows = slice(first, first + 1 if data.draw(st.booleans()) else None)
         values = table[column].astype(float).to_numpy().copy()
         values[rows] += by

@@ -35,7 +35,7 @@ def run(
 def root(tmp_path: Path) -> Path:
     """Return a folder of one task with videos whose annotations have rows, are empty, or are missing.
 
-    Their names are misread easily.
+    The names of the videos are easily misread.
     """
     root = tmp_path / "root"
     (root / "tea").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""ProceL's MATLAB file, and damaged ones."""
+"""MATLAB files of ProceL, valid and damaged."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def write_data(path: Path) -> None:
         "key_steps_time": cell([cell(steps) for steps in TIMES]),
         "superframe_time": cell(SUPERFRAMES),
     }
-    # MATLAB compresses, too; the checksums of compressed variables reveal damage before SciPy reads sizes and types.
+    # Compress as MATLAB does: checksums of compressed variables reveal damage before SciPy reads sizes and types.
     scipy.io.savemat(path, content, do_compression=True)
 
 
@@ -97,7 +97,7 @@ def test_a_damaged_file_ends_in_one_line(tmp_path: Path) -> None:
 def test_a_file_that_states_more_than_it_can_hold_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "data.mat"
     scipy.io.savemat(path, {"grammar": np.ones((7, 9)), "other": np.ones(2)})
-    # The type and the number of bytes of the shape, then the shape itself.
+    # The shape is stored as its type, its number of bytes, and its two numbers.
     before, after = struct.pack("<4i", 5, 8, 7, 9), struct.pack("<4i", 5, 8, 2**30, 2**8)
     assert path.read_bytes().count(before) == 1
     path.write_bytes(path.read_bytes().replace(before, after))

@@ -1,4 +1,4 @@
-"""Recordings and annotations of other kinds are read, or named in a note that says how to use them."""
+"""Recordings and annotations of other kinds are read, or reported in a note that says how to use them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published features as they are downloaded: every form gives its planted timelines, and faults are reported."""
+"""Published features in the form of their downloads: every form gives the planted timelines; faults are reported."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_the_doctor_has_no_error(dataset: str, data: Path) -> None:
     assert not report.files.unassigned
 
 
-def test_the_cameras_that_are_there_are_said(data: Path) -> None:
+def test_an_error_about_a_view_names_the_cameras_that_exist(data: Path) -> None:
     options = {"subset": "cmu_mmac", "view": "back"}
     with pytest.raises(RgwotError, match=r"view 6510211; files of cameras: 7150991: 3, 7151062: 2"):
         find("mine", "packed", Path("data/egoprocel_fact"), options).of("Brownie")
@@ -232,7 +232,7 @@ def make_manifest(folder: Path, layout: str, options: dict[str, Any], form: dict
 
 
 def archive(folder: Path, **changed: Any) -> Path:
-    """Write an archive of two videos of five features each, with something changed, and its table; return the table."""
+    """Write an archive of two videos of five features each, with changed entries, and its table; return the table."""
     times = torch.tensor([0, 0.2, 0.5, 0.7, 1.0])
     content: dict[str, Any] = {
         "paths": ["0003.pt", "0004.pt"],
@@ -384,7 +384,7 @@ def test_files_may_have_rates_of_their_own(tmp_path: Path) -> None:
     for name in ("slow", "fast"):
         import_features(tmp_path / f"{name}.npy", tmp_path / f"{name}.zarr", settings)
         store = open_store(tmp_path / f"{name}.zarr")
-        # Each feature is the time that it stands for.
+        # The value of each feature is its time.
         assert np.allclose(store.time_s, np.arange(100) / 25)
         assert np.allclose(store.read()[:, 0].ravel(), store.time_s, atol=2e-3)
         assert (store.attributes["fps"], store.duration_s) == (25.0, pytest.approx(4.0))

@@ -1,4 +1,4 @@
-"""The split is a pure function of names, fraction and seed, and the workflow draws it once for every method."""
+"""The split is a pure function of names, share and seed, and is the same for every method in the workflow."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_larger_share_holds_out_the_same_videos_and_more(
 
 
 @given(st.integers(3, 30), FRACTIONS, SEEDS)
-def test_a_video_more_moves_at_most_one_other_across(n: int, fraction: float, seed: int) -> None:
+def test_one_more_video_moves_at_most_one_other_video(n: int, fraction: float, seed: int) -> None:
     videos = [f"v{i}" for i in range(n + 1)]
     before = set(split_videos(subjects_of(videos[:n]), fraction, seed))
     after = set(split_videos(subjects_of(videos), fraction, seed)) - {videos[n]}

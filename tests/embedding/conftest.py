@@ -1,4 +1,4 @@
-"""Tiny tasks: features in which three phases follow each other, or features that a test gives."""
+"""Fixtures with tiny tasks: features with three phases in a row, or features that a test provides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bank gives what the stores hold, from memory and from disk alike."""
+"""The feature bank returns the content of the stores, both from memory and from disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whitened features beside learned ones: each part is as it is alone, in the given shares, also for new videos."""
+"""Whitened features concatenated with learned ones: both parts keep their values, scaled to the given shares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedding stage against the model applied by hand, and the files it writes."""
+"""The embedding stage, compared with the model applied by hand, and the files that it writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedder against textbook layers, in values and gradients, and its batch-norm groups."""
+"""Values and gradients of the encoder, compared with textbook layers, and its groups of batch norm."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SMALL = {"D": 5, "channels": 6, "hidden": 7, "features": 16}
 
 
 class Textbook(nn.Module):
-    """The same layers, with torch's own modules in their plain order."""
+    """The layers of the encoder, as PyTorch's own modules in the usual order."""
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__()
@@ -152,7 +152,7 @@ def test_initial_weights_depend_on_the_seed_alone() -> None:
 
 @pytest.mark.parametrize("batch_norm", ["joint", "per_video"])
 def test_embedding_takes_any_number_of_clips(batch_norm: str) -> None:
-    # Any number of samples is possible in eval mode, which has no groups that must divide it.
+    # In eval mode there are no groups, so the number of clips need not be a multiple of them.
     encoder = initialised(0, c=2, D=8, channels=8, hidden=8, features=16, batch_norm=batch_norm).eval()
     x = clips(7, 2)
     with torch.no_grad():

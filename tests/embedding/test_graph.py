@@ -26,7 +26,7 @@ def test_clips_are_means_over_equal_times() -> None:
     np.testing.assert_array_equal(clips.of_sample, [0, 0, 0, 1, 1, 1, 2])
     expected = np.array([[3.0, 4], [9, 10], [13, 14]])
     np.testing.assert_allclose(clips.features, expected / np.linalg.norm(expected, axis=1)[:, None], rtol=1e-6)
-    # A clip that is shorter than the distance of two samples holds one. 0.3 s is exactly on a border between clips.
+    # If clips are shorter than the distance of samples, each has one sample. A sample at 0.3 s is exactly on a border.
     np.testing.assert_array_equal(clips_of(times, means, 0.1).of_sample, range(7))
     np.testing.assert_array_equal(clips_of(np.arange(6) * 0.1, means[:6], 0.3).of_sample, [0, 0, 0, 1, 1, 1])
 
@@ -35,12 +35,12 @@ def test_edges_by_hand() -> None:
     first, second = angles(0, 50, 90), angles(2, 47)
     edges, similarity = unity_graph([first, second], neighbours=1)
     expected = np.zeros((5, 5))
-    # Temporal edges are 0-1, 1-2 and 3-4; of the other video 0 chose 3, 1 and 2 chose 4, 3 chose 0, and 4 chose 1.
+    # Temporal edges are 0-1, 1-2 and 3-4. Clips 0 to 4 are most similar to 3, 4, 4, 0 and 1 of the other video.
     for a, b in [(0, 1), (1, 2), (3, 4), (0, 3), (1, 4), (2, 4)]:
         expected[a, b] = expected[b, a] = 1
     np.testing.assert_array_equal(edges.toarray(), expected)
     np.testing.assert_allclose(similarity, np.cos(np.radians([2, 3, 43, 2, 3])), rtol=1e-5)
-    # If more neighbours are asked for than the other video has clips, all of them are taken.
+    # If the other video has fewer clips than the requested neighbours, all its clips are neighbours.
     assert unity_graph([first, second], neighbours=9)[0].nnz == 2 * (3 + 6)
 
 

@@ -1,4 +1,4 @@
-"""The families with other alignment losses train, resume bit for bit, and give models that can be loaded."""
+"""Methods with other alignment losses train, resume bit for bit, and give models that can be loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Projected maps are standardised per video, white over the training videos, and the same for other videos."""
+"""Projected maps are standardised per video and white over the training videos; others use the same projection."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_places_are_white_over_the_videos(make_task: Callable[..., Path], monkey
     assert [store.shape for store in maps] == [(40, 8, *stores[0].shape[2:]), (50, 8, *stores[0].shape[2:])]
     places = np.concatenate([np.moveaxis(store.read(), 1, -1).reshape(-1, 8) for store in maps]).astype(np.float64)
     assert np.cov(places.T, bias=True) == pytest.approx(np.eye(8), abs=0.02)
-    # Every video is standardised by itself, so each has a mean near 0.
+    # Every video is standardised separately, so its mean is near 0.
     for store in maps:
         assert np.abs(store.read().astype(np.float64).mean(axis=(0, 2, 3))).max() < 0.02
 

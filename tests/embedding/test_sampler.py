@@ -1,4 +1,4 @@
-"""Pairs, frames and context: ranges, uniformity, order, and the independence of draws."""
+"""Draws of pairs, frames and context: ranges, uniformity, order and independence."""
 
 from __future__ import annotations
 

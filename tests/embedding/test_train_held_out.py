@@ -1,4 +1,4 @@
-"""Videos held out do not reach the model: neither its weights nor anything else in its file."""
+"""Videos held out affect neither the weights of the model nor anything else in its file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_model_is_the_same_whatever_is_in_a_video_held_out(task: Path, setti
     shutil.rmtree(task.parent / "v1.zarr")
     write_video(task.parent / "v1.zarr", LENGTHS[1], seed=99)
     train(task, task.parent, out[1], chosen, 3, device="cpu", held_out=["v4", "v1"])
-    # Check of the test itself: a training that includes v1 gives another model.
+    # The comparison can fail: a training that includes v1 gives another model.
     train(task, task.parent, out[3], chosen, 3, device="cpu", held_out=["v0"])
     shutil.rmtree(task.parent / "v1.zarr")
     train(task, task.parent, out[2], chosen, 3, device="cpu", held_out=["v1", "v4"])

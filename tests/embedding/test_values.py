@@ -1,4 +1,4 @@
-"""Channels such as clocks or labels are refused or reported by name, and real signals are not."""
+"""Channels that are clocks, labels and so on are refused or reported by name; real signals are not."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_signals_are_not_reported() -> None:
     clicks[40, 0] = 8
     assert warnings_about(clicks) == []
     rng = np.random.default_rng(0)
-    # The first row is not refused for heavy tails, tools that are used or not, or rounded signals.
+    # The first row is accepted if signals have heavy tails, show which tools are used, or are rounded.
     for x in (rng.standard_cauchy((300, 3)), (rng.random((120, 3)) < 0.1) * 1.0, signal(0).round(1)):
         check_first_row("r0", x)
     assert warnings_about((rng.random((120, 3)) < 0.3) * 1.0) == []
@@ -149,7 +149,7 @@ def test_lost_samples_are_reported() -> None:
         "17 of 120 samples are 0 in every channel, such as sample 3, and no other sample has a 0; were they lost? "
         "leave these samples out, or interpolate them"
     )
-    # A resting sensor has other zeros, too; a long stretch is reported as such; a few samples may be chance.
+    # Not reported here: samples beside other zeros, as of a resting sensor; a long stretch; and five samples only.
     rest = x.copy()
     rest[1, 0] = 0
     stretch = signal(0)[:, :2]
@@ -176,7 +176,7 @@ def test_channels_of_labels_are_reported() -> None:
         name: np.column_stack([one, np.repeat([[1, 0], [0, 1], [1, 1]], 40, axis=0)]) for name, one in every.items()
     }
     assert unusual({name: values_of(one) for name, one in tools.items()}, {}) == {}
-    # Two states and numbers that change often are not reported; a count alone is not a code.
+    # Two states are not reported, nor are numbers that change often, nor is a count.
     for last in (np.repeat([0, 1], 60), np.arange(120) // 4 % 7):
         for one in every.values():
             one[:, 3] = last
@@ -194,7 +194,7 @@ def test_parts_of_one_recording_are_reported() -> None:
     # The parts are the recording without its first or last row, half of it, and most of it among other samples.
     for part in (x[:-1], x[1:], x[300:], np.concatenate([y[:20], x[40:], y[20:30]])):
         assert warnings_about(a=x, b=y, c=part) == ["c"]
-    # Half of it is another recording; samples that occur everywhere in any order are no evidence of a copy.
+    # A recording that is only half a copy is not reported, nor are samples that occur in any order everywhere.
     assert warnings_about(a=x, b=np.concatenate([y[:300], x[:250]])) == []
     assert warnings_about(a=rng.integers(-2, 3, (500, 3)), b=rng.integers(-2, 3, (499, 3))) == []
     assert warnings_about(a=np.tile(np.eye(5), (40, 1)), b=np.tile(np.eye(5), (30, 1))) == []

@@ -1,4 +1,4 @@
-"""Whitened features: conditioned per video, whitened over the training videos, and never noise or NaN."""
+"""Whitened features are conditioned per video, white over the training videos, and free of amplified noise and NaN."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_channels_are_standardised_and_constant_ones_are_zero() -> None:
     np.testing.assert_allclose(actual[:, :4].mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(actual[:, :4].std(axis=0), 1)
     np.testing.assert_array_equal(actual[:, 4:], 0)
-    # A video of small numbers is as good as one of large numbers, and so is a smaller channel beside larger ones.
+    # The scale of a video does not matter, nor does that of a channel.
     np.testing.assert_allclose(standardise(1e-6 * x), standardise(x), atol=1e-9)
     small = standardise(np.column_stack([x, 1e-3 * x[:, 0]]))
     np.testing.assert_allclose(small[:, 4], small[:, 0], atol=1e-9)
@@ -102,7 +102,7 @@ def test_what_is_fitted_is_white(shape: tuple[int, int]) -> None:
     assert white.shape == (len(x), 5)
     np.testing.assert_allclose(white.mean(axis=0), 0, atol=1e-10)
     np.testing.assert_allclose(white.T @ white / len(x), np.eye(5), atol=1e-10)
-    # They are the components of largest variance, computed here from the singular values of the samples.
+    # The fitted components are those of largest variance, here from the singular value decomposition of the samples.
     _, singular, rows = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
     deviations = 1 / np.linalg.norm(whitening.basis, axis=0)
     np.testing.assert_allclose(deviations, singular[:5] / np.sqrt(len(x)))
@@ -220,7 +220,7 @@ def test_channels_of_few_values_that_recur_are_discrete() -> None:
     later = parts[1].copy()
     later[:9, 1] = 16
     assert discrete(parts[0], later) == [True, False, *expected[2:]]
-    # In very few samples, measured values are few, too.
+    # A channel with very few samples is not discrete, because measured channels then have few values, too.
     assert discrete(steady[:8, None], steady[8:14, None]) == [False]
 
 
@@ -239,7 +239,7 @@ MOVING = Whitened(speed=True, variability="apart")
 
 
 def with_tools(seed: int, measured: int, noise: float = 0) -> ArrayFeatures:
-    """Return a video of four channels of 0, 0.5 and 1, the first of them with noise, and of measured channels."""
+    """Return a video with four channels of 0, 0.5 and 1, the first with added ``noise``, and with measured channels."""
     rng = np.random.default_rng(seed)
     held = np.repeat(rng.integers(3, size=(12, 4)) / 2, 10, axis=0)
     x = np.concatenate([held, np.cumsum(rng.normal(size=(120, measured)), axis=0)], axis=1)
@@ -269,14 +269,14 @@ def test_discrete_channels_have_neither_speed_nor_variability() -> None:
 
 
 def test_held_out_videos_follow_the_training_videos() -> None:
-    """A channel that is discrete in the training videos alone has no motion; in bundles of before, all have."""
+    """Channels that are discrete in the training videos have no motion, except in bundles of earlier revisions."""
     stores, other = [with_tools(seed, measured=2) for seed in range(3)], with_tools(3, measured=2, noise=0.1)
     embed = fit_whitened(stores, 0, MOVING)
     assert isinstance(embed, Fitted)
     restored = restore_whitened(embed.learned, MOVING)
     for store in (*stores, other):
         np.testing.assert_array_equal(restored(store).embedding, embed(store).embedding)
-    # With other components, whose weights of this motion are not 0, one sees whether it was left out.
+    # Replace the components by others with nonzero weights for this motion, to see whether it is left out.
     shape = embed.learned["basis"].shape
     learned = {**embed.learned, "basis": np.random.default_rng(5).normal(size=shape)}
     whitening = Whitening(learned["mean"], learned["basis"], blocks=2)

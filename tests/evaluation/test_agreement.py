@@ -32,7 +32,7 @@ def test_split_and_merged() -> None:
     # Matched are 1 with 4 (6 frames) and 2 or 3 with 6 (10 frames): 16 of 30, in both directions.
     assert agreed.same == agreed.swapped().same == pytest.approx(16 / 30)
     assert (agreement([two], [one]).split, agreement([two], [one]).merged) == ({6: [2, 3]}, {1: [4, 5]})
-    # A cluster that is mostly elsewhere does not count as a part, nor does one that hardly occurs here.
+    # Clusters that are mostly outside the key step, or are small inside, do not count as its parts.
     assert agreement([np.repeat([1, 2], [10, 20])], [np.repeat([4, 5, 5], [9, 1, 20])]).split == {}
 
 
@@ -76,7 +76,7 @@ def test_a_result_and_coders(tmp_path: Path) -> None:
     coders = [tmp_path / name for name in ("one.csv", "two.csv")]
     coders[0].write_text("video,start_s,end_s,label\nv 1,0,4,cut\nv 1,6,9,stir\n")
     coders[1].write_text("video,start_s,end_s,label\nv 1,0,4,stir\nv 1,6,9,cut\n")
-    # Of ten seconds, those from 4 to 6 and the last one are in no segment of the coder, so they are background.
+    # The coder has no segments from 4 to 6 s and from 9 to 10 s, so these are background.
     for files in ((folder, coders[0]), (coders[0], folder)):
         lines = compare_results(*files)
         assert lines[0] == f"A: {folder}"
@@ -101,7 +101,7 @@ def test_a_result_and_coders(tmp_path: Path) -> None:
     assert compare_results(folder, tmp_path / "exported")[2:] == compare_results(folder, ours)[2:]
     assert compare_results(tmp_path / "exported", ours)[2:] == compare_results(ours, ours)[2:]
     assert "kappa 1.00" in compare_results(ours, coders[0])[4]
-    # Key steps found in each video by itself (scope video) are not compared.
+    # Rows of scope video, with the key steps found in each video separately, are not compared.
     scoped = tmp_path / "scoped.csv"
     scoped.write_text((folder / "segments.csv").read_text() + "v%201,video,0,10,1\n")
     assert "kappa 1.00" in compare_results(folder, scoped)[4]

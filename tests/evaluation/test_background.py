@@ -1,4 +1,4 @@
-"""Key step 0 scored as background: with or without it, and assigned to background instead of matched."""
+"""Scores in which key step 0 is background instead of being matched, with and without background as a class."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def test_detection_without_true_background():
 
 
 def test_fixed_scores_by_hand():
-    # Of the predicted and of the true frames are right: 4 of 5 and 4 of 6 of background, 2 of 4 and 2 of 2 of step 1
-    # (cluster 5), 3 of 3 and 3 of 4 of step 2 (cluster 7).
+    # Right are 4 of 5 predicted and 4 of 6 true frames of background, 2 of 4 and 2 of 2 of step 1 (cluster 5), and 3 of
+    # 3 and 3 of 4 of step 2 (cluster 7).
     macro = score_fixed(MACRO, TRUTHS, PREDICTIONS, n_key_steps=2, n_clusters=2, says_background=True)
     assert macro.precision == pytest.approx((4 / 5 + 2 / 4 + 3 / 3) / 3)
     assert macro.recall == pytest.approx((4 / 6 + 2 / 2 + 3 / 4) / 3)

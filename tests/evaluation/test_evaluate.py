@@ -168,7 +168,7 @@ def test_scores_are_those_of_labels_at_every_second_native_frame(files):
 
 
 def test_k_counts_empty_clusters(files):
-    """One label among seven is matched differently from one label among one (tests/worked_examples.md)."""
+    """An answer with one label is matched differently if K is 7 than if K is 1 (tests/worked_examples.md)."""
     files.segments = pd.DataFrame(
         [row for v, d in (("0003", 6), ("b", 4)) for s in SCOPES for row in segments_of(v, s, [1], [0, d])]
     )
@@ -284,7 +284,7 @@ def test_a_task_graph_is_scored_after_matching_and_background_leaves_it(files):
     # One of the two videos has the order that the procedure gives for all.
     assert value(table, "consensus_distance", "graph") == 0.5
     assert np.isnan(value(table, "order_f1", "graph"))
-    # Without background, cluster 1 has no partner, and is left out, too.
+    # If background is not a class, cluster 1 has no partner, and is left out as well.
     assert value(table, "edge_f1", "graph", "without") == 1
 
 
@@ -296,12 +296,12 @@ def test_a_true_graph_takes_the_place_of_the_learned_one(files):
     # True edges are S-1, 1-2 and 2-E; found are S-1, S-2, 1-E and 2-E.
     assert value(table, "edge_precision", "graph") == pytest.approx(2 / 4)
     assert value(table, "edge_recall", "graph") == pytest.approx(2 / 3)
-    # By this graph the second video did 2 too early and 1 too late, which nobody found.
+    # By this graph, the second video did 2 too early and 1 too late; the prediction has neither deviation.
     assert value(table, "order_f1", "graph") == 0
 
 
 def test_annotations_score_one_against_themselves(files):
-    """They are written like the key steps of a decoder, and read from the same files."""
+    """Annotations are written in the form of a decoder's key steps, and scored from these files."""
     files.run()
     manifest, annotations = files.folder / "manifest.csv", files.folder / "annotations.csv"
     out = files.folder / "annotated"

@@ -22,7 +22,7 @@ def test_the_three_anchors(background):
     assert order_distance(truth, same, 3, 4, background) == 0.0
     # One label everywhere says nothing about the order.
     assert order_distance(truth, [np.zeros(20)] * 2, 3, 7, background) == 0.5
-    # The matching is settled by three long videos; a short one has the steps the other way round.
+    # Three long videos determine the matching; a short video has the steps in reverse order.
     forward, backward = run(1, 2, 3, length=20), run(3, 2, 1)
     distance = order_distance([forward] * 3 + [run(1, 2, 3)], [forward] * 3 + [backward], 3, 3, background)
     assert distance == pytest.approx(1 / 4)
@@ -55,7 +55,7 @@ def test_videos_with_fewer_than_two_steps_are_left_out():
 
 
 def test_a_cluster_matched_to_background_gives_no_step():
-    # Cluster 9 is matched with background; without background, it is free for step 2, on which it is the only cluster.
+    # Cluster 9 is matched with background; without background as a class, with step 2, which no other cluster covers.
     truth = [np.array([0] * 10 + [1] * 4 + [2] * 2)]
     prediction = [np.array([9] * 10 + [5] * 4 + [9] * 2)]
     assert order_distance(truth, prediction, 2, 2, "with") == 0.5

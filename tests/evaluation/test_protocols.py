@@ -142,6 +142,6 @@ def test_background_that_does_not_occur_is_not_a_class(name: str) -> None:
     truths, predictions = [np.repeat([1, 2], [6, 2])], [np.full(8, 4)]
     found = [score(PROTOCOLS[name], truths, predictions, 2, 2, background) for background in ("with", "without")]
     assert found[0] == found[1]
-    # In the protocols of the papers' own code, in which every video is a unit, it still is a class.
+    # By the protocols of the papers' own code, which score every video separately, background still is a class.
     video = PROTOCOLS["macro_video"]
     assert score(video, truths, predictions, 2, 2, "with").f1 > score(video, truths, predictions, 2, 2, "without").f1

@@ -69,7 +69,7 @@ def test_background_is_a_class_of_frames_and_no_segment() -> None:
     truth = frames((0, 4), (1, 6), (0, 4), (2, 6))
     with_it = score_segmentation([truth], [truth + 3], 2, 3, "with")
     assert set(with_it[:-1]) == {1.0}
-    # Background counts in the frames; if it is not found, two steps cover the time between them.
+    # Frames of background count; in this answer, the two steps cover the background between them.
     bold = frames((1, 10), (2, 10))
     scores = score_segmentation([truth], [bold], 2, 3, "with")
     assert scores.mof == pytest.approx(12 / 20)
@@ -83,7 +83,7 @@ def test_overlap_decides_at_its_limit_and_a_segment_is_found_once() -> None:
     assert found_segments(true, runs(frames((1, 5), (2, 5))), 0.5).sum() == 1
     assert found_segments(true, runs(frames((1, 4), (2, 6))), 0.5).sum() == 0
     assert found_segments(true, runs(frames((1, 4), (2, 2), (1, 4))), 0.25).sum() == 1
-    # A segment matches the one that it overlaps most, not a free one with the same label.
+    # A segment matches the segment that it overlaps most, even if that is taken and another one is free.
     two = runs(frames((1, 4), (2, 1), (1, 5)))
     assert found_segments(two, runs(frames((1, 10))), 0.25).sum() == 1
 

@@ -24,13 +24,13 @@ class Kind:
     name
         What is wrong with it.
     make
-        Writes it into a folder and returns its path.
+        Function that writes the video into a folder and returns its path.
     manifest
         What planning and the manifest say under ``skip``: ``listed``, ``skipped``, or ``no video`` where the file is
-        not taken for one. Under ``fail`` a skipped video ends the stage with the file named.
+        not taken for a video. Under ``fail``, a skipped video ends the stage with an error that names the file.
     store
-        Status of its feature store under ``skip``; empty where there is none. Under ``fail`` anything but ``ok`` ends
-        the stage with the file named.
+        Status of its feature store under ``skip``; empty if there is none. Under ``fail``, any status but ``ok`` ends
+        the stage with an error that names the file.
     said
         Words that the reason contains.
     """
@@ -86,7 +86,7 @@ def an_hour_too_long(folder: Path) -> Path:
 
 
 def zeros_inside(folder: Path, suffix: str, codec: str = "libx264") -> Path:
-    """Write a video of 6 s with a fifth of its middle replaced by zeros."""
+    """Write a video of 6 s in which a fifth of the bytes, in the middle, is replaced by zeros."""
     data = write_video(source(folder).with_name(f"long{suffix}"), 3 * FRAMES, 24, codec=codec).read_bytes()
     start, length = len(data) * 2 // 5, len(data) // 5
     return written(folder, data[:start] + bytes(length) + data[start + length :], f"bad{suffix}")

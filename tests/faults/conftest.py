@@ -1,4 +1,4 @@
-"""Checkouts for these tests; the helper that makes them is that of tests/workflow."""
+"""Checkouts for these tests, made by the helper of tests/workflow."""
 
 import sys
 from pathlib import Path

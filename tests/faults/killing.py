@@ -16,11 +16,11 @@ from pathlib import Path
 
 from checkouts import SMALL, Checkout
 
-# The verbs of the command line that the demo runs, in the order in which they first appear.
+# The stages of the demo, in the order in which their first jobs run.
 STAGES = ("synth", "extract", "manifest", "index", "train", "embed", "decode", "evaluate", "table")
 # Raised if no job of the chosen stage runs any more.
 BETWEEN = "between"
-# What dies: one job, the workflow without its jobs, or everything at once, as when a machine loses power.
+# Processes to kill: one job, the workflow without its jobs, or everything at once, as if a machine loses power.
 VICTIMS = ("job", "snakemake", "everything")
 TARGET = "results/tables/demo.csv"
 # Outputs of jobs that a repeated run must keep; logs and measured run times are not among them.
@@ -163,7 +163,7 @@ def _session(leader: int) -> list[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                # The name may hold spaces and brackets; what follows its last bracket does not.
+                # The name may contain spaces and brackets, so the fields are those after the last bracket.
                 fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
                 if int(fields[3]) == leader and fields[0] != "Z":
                     found.append(int(entry.name))

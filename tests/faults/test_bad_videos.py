@@ -1,4 +1,4 @@
-"""The outcome of every kind of bad video with both values of on_bad_video, bounded in time and memory."""
+"""Every kind of bad video has the expected outcome with both values of on_bad_video, in bounded time and memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs of a run: settings as editors save them, folders that cannot be written, changed sources."""
+"""Inputs of a run: settings saved by various editors, folders that cannot be written to, and changed sources."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """Return a checkout with two videos of a user, their manifest and their features."""
     checkout = own_videos(Checkout.copied_to(tmp_path_factory.mktemp("sources") / "checkout"))
     for path in (checkout.path / "videos/tea").iterdir():
-        # Long before the results, as data mostly is.
+        # Data is usually much older than results.
         os.utime(path, (10**9, 10**9))
     output = checkout.snakemake(MANIFEST, INDEX, more=["own.yaml"])
     assert output.returncode == 0, output.text
@@ -157,7 +157,7 @@ def test_what_is_replaced_by_an_older_file_is_made_again_and_a_plan_writes_nothi
     before = everything(tree.path)
     assert plan(tree).jobs == {"extract": 1, "manifest": 1, "index": 1}
     assert everything(tree.path) == before
-    # After being made again, they are up to date.
+    # A run brings all outputs up to date.
     assert tree.snakemake(MANIFEST, INDEX, more=["own.yaml"]).returncode == 0
     assert plan(tree).jobs == {}
     assert "0.9" in (tree.path / "results/annotations/own/tea.csv").read_text(encoding="utf-8")

@@ -157,7 +157,7 @@ def test_a_damaged_chunk_of_features_is_refused(verb: Callable[[], None], how: s
     assert message.endswith(f"make it again: rgwot run --force {STORES}/b.zarr")
 
 
-# Zarr and PyTorch warn about what they cannot read before rgwot refuses it.
+# Before rgwot refuses the store, Zarr warns about files that it cannot read.
 @pytest.mark.filterwarnings("ignore:Object at conv4c:UserWarning")
 @pytest.mark.parametrize("name", ["conv4c/zarr.json", "time_s/c.0"])
 @pytest.mark.parametrize("how", ["delete", "truncate", "empty"])
@@ -212,7 +212,7 @@ class Runs:
     [*((place, saved) for place in ("model", "features", "backbone") for saved in ("pickle", "torch"))]
     + [("features", "numpy"), ("features", "pickle named .npy")],
 )
-def test_a_pickle_is_not_executed_and_nobody_is_advised_to(place: str, saved: str) -> None:
+def test_a_pickle_is_not_executed_and_no_message_advises_it(place: str, saved: str) -> None:
     path = MODEL if place == "model" else Path("other.npy" if saved in ("numpy", "pickle named .npy") else "other.pt")
     if saved.startswith("pickle"):
         path.write_bytes(pickle.dumps(Runs()))

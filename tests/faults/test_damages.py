@@ -1,4 +1,4 @@
-"""Changes to a study between its first and its last job end in an error of one line, or in the right answer."""
+"""Changes of a study between its first and its last job lead to an error of one line, or to the right answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ decode: {K: 4}
 KEYSTEPS = "results/keysteps/raw/kmeans/own/tea/seed0"
 SCORES = "results/scores/raw/kmeans/own/tea/seed0.csv"
 STORE = "results/features/own/tea/{}.zarr"
-#: Configurations that may be saved during a run: other settings of several jobs, half a file, an empty one.
+#: Configurations that may be saved during a run: other settings of several jobs, half a file, an empty file.
 EDITS = (
     CONFIG.replace("K: 4", "K: 3"),
     CONFIG.replace("size: 32", "size: 64").replace("fps: 5", "fps: 2"),
@@ -66,7 +66,7 @@ def results(checkout: Checkout) -> dict[str, bytes]:
     """Return the key steps and their scores, byte by byte."""
     files = [path for path in (checkout.path / KEYSTEPS).iterdir() if not path.name.startswith(".")]
     found = {path.name: path.read_bytes() for path in [*files, checkout.path / SCORES]}
-    # It contains the time that the decoding took, which varies.
+    # The file contains the time of the decoding, which varies.
     diagnostics = json.loads(found.pop("diagnostics.json"))
     return found | {"K": str(diagnostics["K"]).encode()}
 
@@ -81,7 +81,7 @@ def quiet(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 def settled(checkout: Checkout) -> bool:
-    """Return whether nothing is out of date with the original configuration, but key steps are with another K."""
+    """Return whether key steps are out of date with another K, and nothing with the original configuration."""
     (checkout.path / "config.yaml").write_text(CONFIG, encoding="utf-8")
     there = not snakemake(checkout, SCORES, options=("-n", "--cores", "1", "--quiet", "rules")).jobs
     (checkout.path / "config.yaml").write_text(EDITS[0], encoding="utf-8")
@@ -157,7 +157,7 @@ def test_key_steps_that_were_edited_by_hand(edited: Checkout, reader: str) -> No
     said = run([sys.executable, "-m", "rgwot", *READERS[reader]], edited.path)
     assert said.returncode != 0, said.text
     assert "Traceback" not in said.text, said.text
-    # Every job that reads it fails with the same message.
+    # Every job that reads the file fails with the same message.
     (line,) = {line for line in said.text.splitlines() if line.startswith("rgwot: ")}
     assert f"{KEYSTEPS}/segments.csv: changed since it was written" in line
     assert line.endswith(f"make it again: rgwot run --force {KEYSTEPS}/segments.csv")

@@ -1,4 +1,4 @@
-"""A full disk: one line with the file and the cause, nothing half written, and the next run with room finishes."""
+"""On a full disk, a command names file and cause in one line, leaves no partial file, and can be run again later."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from rgwot.features.store import open_store
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.files import report_full_disk
 
-# Mounts a small disk, fills all but a part of it and runs a command; then makes room and runs the command again. The
-# output goes through a pipe, because scripts open their log (here stderr) anew, which would empty a file.
+# Mount a small disk, fill most of it and run a command; then free the space and run the command again. The output goes
+# through a pipe, because scripts open their log (here stderr) again, which would empty a file.
 SCRIPT = """
 mount -t tmpfs -o size={size}k none {disk} || exit 77
 head -c {taken}k /dev/zero > {disk}/taken
@@ -79,7 +79,7 @@ def test_during_training(tmp_path: Path, save_every_s: float, file: str) -> None
     command = training(tmp_path, "disk/seed0", index, settings)
     line, left = first_and_left(run_on_a_full_disk(tmp_path, 16384, 600, command))
     assert f"/{file}: cannot be written (No space left on device); make room" in line
-    # Only complete files, and folders, may be left.
+    # Only complete files and folders may be left.
     assert {Path(name).name for name in left if Path(name).suffix} <= {"history.csv", "machine.json", ".resume"}
     model = torch.load(tmp_path / "copy/seed0/model.pt", weights_only=True)
     assert model["videos"] == ["a", "b"]

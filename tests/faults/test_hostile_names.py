@@ -1,4 +1,4 @@
-"""Names of videos and tasks as they stand on disk reach neither a shell nor a path outside results."""
+"""Names of videos and tasks on disk cannot reach a shell, or a path outside results."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_planning_with_every_name(tmp_path: Path) -> None:
     (fresh.path / "own.yaml").write_text("datasets: {own: {layout: folder, root: videos}}\n", encoding="utf-8")
     assert fresh.plan("results/features/own/tea/index.csv", more=["own.yaml"]).jobs["extract"] == 1
     names = [path.name.removesuffix(".mp4") for path in (fresh.path / "videos/tea").iterdir()]
-    # If case makes no difference, as on most disks of macOS, two of the names are one file.
+    # On a disk that ignores case, as on macOS, two of the names are the same file.
     assert set(names) >= {*NAMES} - {"CASE"}
     assert len({video_id(name).lower() for name in names}) == len(NAMES) - 1
     # A job gets every name unchanged.

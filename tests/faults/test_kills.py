@@ -1,4 +1,4 @@
-"""Nothing is lost: the demo, killed at random moments of every stage, gives the tables of an undisturbed run."""
+"""A demo that is killed at random moments of every stage loses nothing, and gives the tables of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_killed_at_random_moments_gives_the_same_tables(tmp_path: Path) -> None:
         for index, stage in enumerate(wanted):
             before = run.finished()
             victim = VICTIMS[(index + round_) % len(VICTIMS)]
-            # If a stage was over before the kill, it is tried again, and killed sooner after it begins.
+            # If a stage ended before the kill, try again, and kill it sooner after it begins.
             hit = run.interrupt(stage, victim, rng, 2.0 / round_)
             if hit is not None:
                 tried.append((hit, victim))

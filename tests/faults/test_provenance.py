@@ -1,4 +1,4 @@
-"""Every result has a record of where it comes from, and making the record changes no result."""
+"""Every result has a record of its origin, and the record does not change the result."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_revision_shows_changed_files(tmp_path: Path) -> None:
     assert provenance.revision(tmp_path / "nowhere") == ""
 
     def git(*words: str) -> str:
-        # Remove the user's variables for Git, and those of a repository that runs these tests.
+        # Remove variables of Git, which the user or a hook of a repository may have set.
         clean = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
         author = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
         done = subprocess.run(

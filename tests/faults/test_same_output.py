@@ -73,7 +73,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.long
 def test_extraction(tmp_path: Path) -> None:
     video = write_video(tmp_path / "a.mp4", 150)
-    # One process makes it; the other finds it locked and says so, unless it starts after the first has ended.
+    # One process makes the store; the other reports that it is locked, unless it starts after the first has ended.
     assert 0 in both(extraction(tmp_path, tmp_path / "twice/a.zarr", video))
     extract(video, tmp_path / "alone/a.zarr", FeatureSettings(**FEATURES["features"]), device="cpu")
     store = open_store(tmp_path / "twice/a.zarr")

@@ -1,4 +1,4 @@
-"""Arrays of features in every form, and their import."""
+"""Helpers that write arrays of features in every form, and import them."""
 
 from __future__ import annotations
 

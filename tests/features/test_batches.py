@@ -1,4 +1,4 @@
-"""A batch of videos: one job makes their stores and a part of the index, and keeps stores that are still right."""
+"""A job makes the stores of a batch of videos and their part of the index, and keeps stores that are up to date."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def written() -> dict[str, int]:
 
 
 def changed(before: dict[str, int]) -> set[str]:
-    """Return the videos whose stores have been written since."""
+    """Return the videos whose stores were not written at the times ``before``."""
     return {name for name, time in written().items() if time != before[name]}
 
 
@@ -168,7 +168,7 @@ def test_a_bad_video_leaves_the_others_to_go_on(batch: Path) -> None:
     assert [row["status"] for row in read_index(PART)] == ["skipped", "ok", "ok"]
     extract("skip")
     assert not changed(before)
-    # If a bad video is an error again, so are those that were skipped.
+    # If bad videos are errors again, a video that was skipped is an error, too.
     with pytest.raises(RgwotError, match=r"^videos/a\.mp4: not a readable video"):
         extract()
     assert not changed(before)

@@ -1,4 +1,4 @@
-"""Networks by name: EfficientNet-Lite0 with weights from pip, and any model of torchvision up to any layer."""
+"""Networks that a setting names: EfficientNet-Lite0 with weights from pip, and torchvision models up to any layer."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_any_layer_of_torchvision(layer: str, shape: tuple[int, ...]) -> None:
 
     backbone = load_backbone("random", name=f"torchvision:resnet18/{layer}")
     assert backbone.frame_shape(64) == shape
-    # The names of the state are those of the published checkpoints.
+    # The state has the names of the published checkpoints.
     assert set(backbone.network.state_dict()) <= set(resnet18(weights=None).state_dict())
     whole = resnet18(weights=None).eval()
     whole.load_state_dict(backbone.network.state_dict(), strict=False)

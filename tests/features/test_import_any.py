@@ -1,4 +1,4 @@
-"""Features of any size, from text and MATLAB files too, with times of their own, and whole folders of them."""
+"""Import of features of any size, also from text and MATLAB files, with given times, and of whole folders."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_tables_of_text(tmp_path: Path, sign: str, name: str | None) -> None:
         ("x,y,w", "no column 'z', but column 'w'"),
         ("x,y", "no column 'z'"),
         ("x,y,w,z", "column 'w' too many"),
-        # Names in capitals, with a common prefix.
+        # Names may be in capitals, or have a common prefix.
         ("X,Z,Y", "column 2 is 'z', not 'y'"),
         ("p1_z,p1_y,p1_x", "column 1 is 'z', not 'x'"),
     ],
@@ -135,7 +135,7 @@ def test_columns_of_another_order_are_refused_by_name(tmp_path: Path, header: st
         check_stores(map(open_store, stores))
     expected = f"expected the columns of {tmp_path / 'b.zarr'} in the same order; correct the table"
     assert str(caught.value) == f"{tmp_path / 'd.zarr'}: {message}; {expected}"
-    # With another number of columns, an index is refused because of the number alone.
+    # Tables with another number of columns are refused earlier, because of this number.
     if header.count(",") == 2:
         write_index(stores, tmp_path / "index.csv")
         with pytest.raises(RgwotError, match=f"d.zarr: {message}; expected the columns of"):
@@ -209,7 +209,7 @@ def test_clocks_and_counters_are_not_features(tmp_path: Path, name: str) -> None
     with pytest.raises(RgwotError) as caught:
         run(tmp_path / "a.csv", "TC", duration_s=T / 2)
     assert f"a.csv: column {name!r} seems to hold times or row numbers; set `times` to its name" in str(caught.value)
-    # If `times` names it as the file does, the column is read as times.
+    # If `times` names the column, it is read as times.
     write_csv(tmp_path / "a.csv", f"{name},x", feats=VECTORS[:, 1:2], when=TIMES)
     assert open_store(run(tmp_path / "a.csv", "TC", None, duration_s=3.3, times=name)[0]).columns == "x"
 

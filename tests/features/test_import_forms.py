@@ -113,7 +113,7 @@ def test_several_arrays_need_a_key(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells anonymous memory by /proc")
 @pytest.mark.parametrize("suffix", [".npy", ".h5", ".pt"])
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, suffix: str) -> None:
-    """An array of 200 MB is read in pieces; the memory that a process allocates for itself is anonymous."""
+    """An array of 200 MB is read in pieces; only anonymous memory, which a process allocates for itself, is counted."""
     path = tmp_path / f"a{suffix}"
     array = np.lib.format.open_memmap(tmp_path / "big.npy", "w+", np.float32, (1024, 1024, 7, 7))
     if suffix == ".npy":

@@ -1,4 +1,4 @@
-"""Features made elsewhere with the video at hand, by the command and in the workflow."""
+"""Import of features whose videos are available, by the command and in the workflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Videos held out do not reach the clustering, and are labelled and scored by it."""
+"""Videos held out do not affect the clustering, which then labels them, and are scored."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_each_old_sample_is_labelled_as_it_was(decoder: str) -> None:
     decoded = decode_by(decoder, frames, 4, {}, np.random.default_rng(1))
     predict = predict_by(decoder, decoded, 4, {})
     if decoder == "consensus":
-        # A video of the study is labelled by classifiers of the other videos, a new video by one of all videos.
+        # A video of the study is labelled by classifiers of the other videos, a new video by one that knows all videos.
         assert (predict(frames).labels == decoded.labels).mean() > 0.8
         return
     np.testing.assert_array_equal(predict(frames).labels, decoded.labels)
@@ -183,7 +183,7 @@ def test_only_videos_held_out_are_scored_and_the_same_for_trivial_answers(tmp_pa
     # Only b and d are scored; they visit the places 0 2 1 and 2 1 0, each for a third of the video.
     task = held[(held.protocol == "strict_task") & (held.background == "with") & (held.metric == "f1")]
     pooled = {"b": [0, 2, 1], "d": [2, 1, 0]}
-    # Best one-to-one matching of true steps (position) to clusters (place): a Latin square gives 1 of 2 per step.
+    # The best matching of true steps (positions in a video) with clusters (places) gets half of all samples right.
     hits = sum(np.eye(3)[places] for places in pooled.values())
     best = max(hits[range(3), order].sum() for order in itertools.permutations(range(3)))
     assert task.value.to_numpy() == pytest.approx(best / 6, abs=0.02)

@@ -1,4 +1,4 @@
-"""The cause of a collapse, embedding or decoder, is right, from embeddings to the column ``degenerate``."""
+"""The reported cause of a collapse, embedding or decoder, is right, from embeddings to the column ``degenerate``."""
 
 from __future__ import annotations
 

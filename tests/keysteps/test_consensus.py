@@ -1,4 +1,4 @@
-"""The consensus of segmentations: what it finds, that it is reproducible, and videos it has not seen."""
+"""The consensus of segmentations: its key steps, reproducibility, and labels of other videos."""
 
 from __future__ import annotations
 

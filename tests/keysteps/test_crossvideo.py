@@ -1,4 +1,4 @@
-"""Classifiers of the other videos, compared with scikit-learn and hand-worked numbers; the video stays unseen."""
+"""Classifiers that label a video after learning from others, against scikit-learn and hand-worked numbers."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def untimed(path: Path) -> str:
     return re.sub(r'"decoding_cpu_s": [0-9.]+', "", path.read_text())
 
 
-# The decoder `viterbi` knows one order for all videos, and these differ.
+# The decoder `viterbi` assumes one order for all videos, and these videos have different orders.
 @pytest.mark.parametrize(
     ("decoder", "solver"),
     [("graphcut", "expansion"), *((name, "exact") for name in ALONE if name != "viterbi")],
@@ -76,7 +76,7 @@ def test_planted_steps_orders_and_procedures_are_found(tmp_path: Path, decoder: 
     # Clusters of the task mean the same in every video, so one video shows which cluster is which place.
     task = segments[segments.scope == "task"]
     a, b, c = task[task.video == "v2"].key_step
-    # Two of three videos have this order, so clusters are numbered in it.
+    # Clusters are numbered in this order, because two of three videos have it.
     assert [a, b, c] == [1, 2, 3]
     assert task[task.video == "a%20b"].key_step.tolist() == [a, b, c]
     assert task[task.video == "v1"].key_step.tolist() == [a, c, b]

@@ -72,7 +72,7 @@ def test_the_objective_never_rises(m: float) -> None:
     assert values[-1] < values[0]
 
 
-# With these seeds, six clusters have lambda_1 above 1/4 (0.259, 0.262); with seeds below it, they collapse, too.
+# With these seeds, lambda_1 is above 1/4 (0.259, 0.262); with seeds where it is below, six clusters collapse, too.
 @pytest.mark.parametrize("seed", [1, 5])
 def test_six_tight_clusters_are_recovered_at_m_2_from_random_memberships(seed: int) -> None:
     x, truth = clusters(6, seed)
@@ -85,7 +85,7 @@ def test_six_tight_clusters_are_recovered_at_m_2_from_random_memberships(seed: i
 
 @pytest.mark.parametrize("seed", range(2))
 def test_seven_tight_clusters_collapse_at_m_2_and_are_recovered_below_or_started_far_apart(seed: int) -> None:
-    """This is why the fuzzifier is chosen from the data, and why the start is a setting (methods 5.1)."""
+    """For this reason, the fuzzifier is chosen from the data, and the start is a setting (methods 5.1)."""
     x, truth = clusters(7, seed)
     lambda_1 = direction_eigenvalue(x)
     assert lambda_1 < 0.25

@@ -1,4 +1,4 @@
-"""Labels of samples from segments and marks, and what time without a segment means."""
+"""Labels of samples from segments and marks, and how time without a segment is read."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def labels_at(
         ("until", [0, 0, 2, 2, 0, 0, 1, 1, -1, -1]),
     ],
 )
-def test_silence_is_what_its_word_says(silence: str | None, expected: list[int]) -> None:
+def test_time_without_a_segment_is_read_as_silence_says(silence: str | None, expected: list[int]) -> None:
     assert labels_at(SEGMENTS, silence) == (expected, [])
     # Time between marks stays unlabelled, whatever the setting.
     alone = [-1, 2, -1, -1, -1, 0, -1, -1, -1, -1]
@@ -54,7 +54,7 @@ def test_a_mark_labels_its_sample_and_makes_its_gap_unknown() -> None:
     # The gap from 4 to 6 s has a key step with unknown ends; other unlabelled time keeps its meaning.
     assert labels_at([*SEGMENTS, (5.1, 5.1, 3)], "throughout") == ([0, 0, 2, 2, -1, 3, 1, 1, 0, 0], [5])
     assert labels_at([*SEGMENTS, (9.0, 9.0, 3)], "until") == ([0, 0, 2, 2, 0, 0, 1, 1, -1, 3], [9])
-    # Inside a segment of its own step, and in silence that is background, a mark adds nothing.
+    # A mark adds nothing inside a segment of its own step, or if it marks background in time that is background.
     assert labels_at([*SEGMENTS, (2.9, 2.9, 2), (5.0, 5.0, 0)]) == labels_at(SEGMENTS)
     assert labels_at([*SEGMENTS, (9.0, 9.0, 0)]) == ([-1, -1, 2, 2, 0, 0, 1, 1, -1, 0], [9])
 
@@ -63,7 +63,7 @@ def test_marks_near_one_sample_get_a_sample_each() -> None:
     # Both marks are nearest to the sample at 5 s, and the nearer mark gets it.
     assert labels_at([(5.1, 5.1, 1), (5.4, 5.4, 2)])[0][4:8] == [-1, 1, 2, -1]
     assert labels_at([(5.1, 5.1, 1), (5.2, 5.2, 1)]) == ([-1] * 5 + [1] + [-1] * 4, [5])
-    # The sample at 4 s is the segment's, although it is nearest to the mark.
+    # The sample at 4 s is nearest to the mark, but belongs to the segment.
     assert labels_at([(2.0, 4.2, 2), (4.3, 4.3, 1)])[0][3:6] == [2, 2, 1]
     with pytest.raises(RgwotError, match="a mark at 5.3 s, whose nearest samples have labels of other key steps"):
         labels_at([(5.1, 5.1, 1), (5.3, 5.3, 3), (5.9, 5.9, 2)])

@@ -78,7 +78,7 @@ def test_videos_of_one_graph_are_not_coupled(metric: LabelMetric) -> None:
     lengths = [7, 1, 12]
     unary = generator.random((20, 5))
     together = expand_labels(unary, edge_weights(lengths, 0.4, joined=False), metric)
-    # The other videos now say the opposite, which must not change the first one.
+    # Reverse the costs of the other videos, which must not change the labels of the first one.
     changed = unary.copy()
     changed[7:] = 1 - changed[7:]
     np.testing.assert_array_equal(

@@ -1,4 +1,4 @@
-"""In tasks of many videos, some are learned from, and the others get the labels that they would have had."""
+"""In tasks of many videos, only some are learned from; the others get the labels that they would otherwise have."""
 
 from __future__ import annotations
 

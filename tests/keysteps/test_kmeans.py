@@ -27,7 +27,7 @@ def test_planted_clusters_are_found_whole() -> None:
 
 
 def test_centres_of_many_samples_are_the_means_of_all_their_members() -> None:
-    """Centres of mini-batch k-means are not such means, which changes the result if clusters are hard to separate."""
+    """In mini-batch k-means, centres are not these means, which matters if clusters are hard to separate."""
     x = np.random.default_rng(2).normal(size=(12_000, 3))
     partition = kmeans(x, 4, np.random.default_rng(0))
     members = [x[partition.labels == k].mean(axis=0) for k in range(4)]
@@ -41,7 +41,7 @@ def test_the_same_seed_gives_the_same_labels() -> None:
 
 
 def test_it_computes_in_one_thread_whatever_the_process_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scikit-learn is often imported only by the call itself, too late for limits that the caller set on threads."""
+    """Often scikit-learn is first imported by the call itself, after the caller has limited the threads."""
     found, fit = [], cluster.KMeans.fit
 
     def watched(model: cluster.KMeans, x: np.ndarray) -> cluster.KMeans:

@@ -1,4 +1,4 @@
-"""Annotated videos teach the others: given labels stay, other samples follow them, and unknown key steps are found."""
+"""The decoder `labelled` keeps given labels, labels other samples accordingly, and finds unknown key steps."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def test_what_nobody_labelled_is_found_where_all_videos_are_annotated(arrays: An
     result = rgwot.discover(videos, fps=2, labels=said)
     for name, own in said.items():
         assert (result.labels[name] == own)[own > 0].all()
-        # The ends have the key step that they continue, or are background (methods 5.10).
+        # Unlabelled ends of a video get the key step next to them, or background (methods 5.10).
         ends = result.labels[name][own < 0]
         assert set(ends.tolist()) <= {0, *labels[name][own < 0].tolist()}
         assert ends.any()
@@ -252,7 +252,7 @@ def test_leaving_one_out_counts_what_the_other_labelled_videos_say(arrays: Any, 
     videos, labels = arrays
     known = np.arange(T) % 6 < 6 * labelled
     three = {name: np.where(known, own, -1) for name, own in list(labels.items())[:3]}
-    # In one video, a step is labelled as another one.
+    # In one video, step 2 is labelled as step 1.
     three["take 2"][known & (labels["take 2"] == 2)] = 1
     actual = rgwot.discover(videos, fps=2, labels=three).diagnostics["left_out"]
     assert actual["videos"] == ["take%200", "take%201", "take%202"]
@@ -509,7 +509,7 @@ def test_the_border_between_marks_is_the_best_of_all() -> None:
     filled = bordered(labels, labels != UNKNOWN, log_p)
     sums = [log_p[4:border, 0].sum() + log_p[border:16, 1].sum() for border in range(4, 17)]
     assert filled[3:17].tolist() == [0] * (1 + int(np.argmax(sums))) + [1] * (13 - int(np.argmax(sums)))
-    # There is no border between marks of one class; if a third class fills most of the time between, it stays unknown.
+    # Time between marks of one class gets this class, unless another class fills most of it; then it stays unknown.
     assert (bordered(np.where(labels == 1, 0, labels), labels != UNKNOWN, log_p + [3.0, 0.0])[3:17] == 0).all()
     third = np.column_stack([log_p, np.where((np.arange(20) > 5) & (np.arange(20) < 14), 9.0, -9.0)])
     assert (bordered(labels, labels != UNKNOWN, third)[6:14] == UNKNOWN).all()
@@ -529,13 +529,13 @@ def test_a_mark_beside_whole_videos_extends_as_far_as_its_label_explains_the_sam
 
 
 def test_a_few_right_marks_beside_whole_videos_do_not_cost_the_steps_between_them() -> None:
-    """A mark says what is at its moment; the rest is known from the videos that are labelled as a whole."""
+    """A mark gives the step of its moment; all other steps are known from the videos that are labelled as a whole."""
     generator = np.random.default_rng(3)
     centres, looks = generator.normal(size=(8, 16)), np.tile(np.repeat(np.arange(8), 8), 4)
     x = centres[looks] + 0.6 * generator.normal(size=(len(looks), 16))
     given = np.where(np.arange(len(looks)) < 3 * 64, looks, UNKNOWN)
     marks = np.zeros(len(looks), dtype=bool)
-    # Every step of the last video has a mark, but for one.
+    # All steps of the last video except one have a mark.
     marks[[3 * 64 + at for at in (4, 12, 20, 36, 44, 52, 60)]] = True
     given[marks] = looks[marks]
     frames = Frames(x, (64,) * 4, 2.0, given=given, marked=marks)

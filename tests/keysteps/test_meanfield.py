@@ -1,4 +1,4 @@
-"""The mean-field decoder: its energy, which never rises, and its answers in limiting cases."""
+"""The mean-field decoder: its energy never rises, and its answers are right in limiting cases."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_no_update_of_either_kind_raises_the_energy(
     if (solution.memberships > 0).all():
         last = energy(x, lengths, solution.memberships, solution.centres, s)
         assert solution.energies[-1] == pytest.approx(last, abs=1e-9 * scale)
-    # This also holds with fixed shares and centres, as for other videos.
+    # The energy does not rise with fixed shares and centres, either, which label other videos.
     chain = _Chain(lengths, s, solution.shares)
     start = np.full((K, T), 1 / K)
     moved = chain.run(np.log(start), start, x, solution.centres, fixed=True)
@@ -224,7 +224,7 @@ def test_videos_seen_in_training_are_labelled_as_they_were() -> None:
     decoded = decode_by("meanfield", frames, 2, {}, np.random.default_rng(0))
     predict = predict_by("meanfield", decoded, 2, {})
     np.testing.assert_array_equal(predict(frames).labels, decoded.labels)
-    # One video alone keeps the centres of the task.
+    # A single video is labelled with the centres of the task.
     one = predict(Frames(frames.x[60:110], (50,), 2.0))
     np.testing.assert_array_equal(one.labels, decoded.labels[60:110])
 

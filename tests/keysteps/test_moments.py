@@ -1,4 +1,4 @@
-"""Moments to label: which are suggested, what answers change, and what scattered answers teach."""
+"""Moments to label: suggestions, the effect of answers on further suggestions, and labels learned from answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Key steps that come at another place: costs of moves compared with reordered references, and moves back."""
+"""Moved key steps: costs of moves, compared with reordered references, and moves back to the usual place."""
 
 from __future__ import annotations
 

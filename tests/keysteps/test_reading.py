@@ -122,7 +122,7 @@ def test_a_moved_key_step_leaves_its_neighbours(steps: list[int], level: int) ->
 
 
 def sampled(n: int = 10, noise: float = 0.6, seed: int = 0) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Return samples and labels of videos of five key steps; in the last three one is missing, moved and repeated."""
+    """Return samples and labels of videos of five key steps; the last three omit, move and repeat a key step."""
     rng = np.random.default_rng(seed)
     looks = rng.normal(size=(6, 12))
     x, labels = {}, {}
@@ -143,7 +143,7 @@ def test_deviations_that_order_hides_are_found() -> None:
     second = second_reading(x, labels, ("v0", "v1"), learn(recordings), 5, 0)
     assert second is not None
     told = {key for key, support in second.support.items() if support > 0}
-    # Key steps 2 and 3 come after 4; the smallest set of moved ones is 4 alone.
+    # Key steps 2 and 3 come after 4; the smallest set of moved key steps has only 4.
     assert told - {("order", "v8", 2), ("order", "v8", 3)} == {
         ("missing", "v7", 3),
         ("order", "v8", 4),
@@ -158,20 +158,20 @@ def test_deviations_that_order_hides_are_found() -> None:
 
 
 @pytest.mark.parametrize(("kind", "named"), [("missing", "missing"), ("order", "too_late"), ("repeated", "repeated")])
-def test_with_this_support_a_deviation_is_shown_that_only_the_second_reading_has(kind: str, named: Any) -> None:
+def test_enough_support_shows_a_deviation_that_only_the_second_reading_has(kind: str, named: Any) -> None:
     for nats, shown in ((SHOWN[kind], True), (SHOWN[kind] - 0.01, False)):
         told = decided([], [[]], [Deviation("v", named, 1, 0, 1, 1.0)], {(kind, "v", 1): nats})
         assert [row.sureness for row in deviation_facts(told, [])] == ["perhaps"] * shown
 
 
-def test_of_the_edits_those_count_that_would_be_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_edits_that_would_be_shown_count(monkeypatch: pytest.MonkeyPatch) -> None:
     x, labels = sampled()
     procedure = learn([Recording(name, tuple(Event(k, k - 1, k) for k in range(1, 6)), 5) for name in x])
     monkeypatch.setattr("rgwot.keysteps.reading.SHOWN", {**SHOWN, "missing": np.inf})
     monkeypatch.setattr("rgwot.keysteps.reading.NOTICED", {**NOTICED, "order": np.inf})
     second = second_reading(x, labels, (), procedure, 5, 0)
     assert second is not None
-    # What is noticed may still be shown, if the result or other segmentations have it, too.
+    # An edit that is noticed may still be shown, if the result or other segmentations have it, too.
     missing = second.edits["missing"]
     assert missing.noticed is not None
     assert (missing.told, missing.noticed > 0.8 * missing.made) == (0, True)

@@ -1,4 +1,4 @@
-"""Relative and common time as a part of embeddings, the share that is chosen, and the agreement of labels."""
+"""Relative and common time as parts of embeddings, the choice of their share, and the agreement of labels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rgwot.keysteps.meanfield import decode_meanfield, restore_meanfield
 from rgwot.keysteps.settings import MeanfieldSettings
 
 
-def test_is_the_inner_product_with_the_means_of_the_other_videos() -> None:
+def test_the_explained_share_is_the_inner_product_with_the_means_of_the_other_videos() -> None:
     x = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0], [0.0, 1.0]])
     labels = np.array([0, 1, 0, 1])
     # Each of the two videos has one sample per label. A mean of n samples is shrunk by n / (n + 2), here 1/3.
@@ -37,7 +37,7 @@ def test_what_one_video_has_alone_counts_for_nothing() -> None:
     assert explained_share(x, np.array([0, 1, 1, 1]), (2, 2)) == 0.0
 
 
-def test_expects_nothing_of_labels_without_relation() -> None:
+def test_unrelated_labels_explain_nothing() -> None:
     generator = np.random.default_rng(0)
     x, labels = generator.normal(size=(6000, 8)), generator.integers(0, 7, 6000)
     assert abs(explained_share(x, labels, (1000,) * 6)) < 0.005
@@ -137,7 +137,7 @@ def test_common_time_is_the_same_in_the_same_step_at_any_pace() -> None:
     for video, own in enumerate(times):
         assert (np.diff(own) >= 0).all()
         assert 0 <= own[0] < own[-1] <= 1
-        # In common time, a step ends where it does on average, even if at 20 % of one video and 60 % of another.
+        # In common time, a step that ends at 20 % of one video and 60 % of another ends at the mean in both.
         expected = np.mean([end / T for end, T in zip(ends, lengths, strict=True)], axis=0)
         np.testing.assert_allclose(own[ends[video][:-1]], expected[:-1], atol=0.03)
     # The length of embeddings does not matter.

@@ -1,4 +1,4 @@
-"""Which clusters are key steps: hand-made cases, properties, and every decoder with clusters of background."""
+"""The choice of clusters that are background: hand-worked cases, properties, and decoders with surplus clusters."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def test_a_key_step_is_in_every_video_and_in_one_place() -> None:
 
 def test_hand_computed_likeness() -> None:
     labels = np.array([0, 0, 1, 1, 0, 1, 1, 0])
-    # Both clusters cover half of each video, a tie. Within the videos, 0 has spreads of 0.125 and 0.375 and 1 has 0.125
-    # twice, so z is 1 and -1. The mean times are 0.25 and 0.5 for 0, and 0.75 and 0.5 for 1, which vary equally.
+    # Both clusters cover half of each video. In the two videos, the spreads are 0.125 and 0.375 for 0, and 0.125 and
+    # 0.125 for 1, so z is 1 and -1. The mean times, 0.25 and 0.5 for 0 and 0.75 and 0.5 for 1, vary equally.
     assert likeness(labels, (4, 4), 2) == pytest.approx([-1.0, 1.0])
     # In a single video, three clusters have shares 1/6, 1/3 and 1/2 and spreads 0, 1/12 and 1/sqrt(54); with one video,
     # places do not vary.

@@ -1,4 +1,4 @@
-"""The tree of key steps: Ward's merges against SciPy, planted steps at every K, and no data at all."""
+"""The tree of key steps: Ward's merges compared with SciPy's, and planted steps in cuts."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_leaves_are_drawn_without_crossing_and_early_ones_first() -> None:
         assert early <= late
         assert lost > 0
         members[new] = above + below
-    # Clusters of a finer cut are parts of those of a coarser cut.
+    # Every cluster of a finer cut is a part of a cluster of the coarser cut.
     for K in range(1, n):
         pairs = set(zip(cut(tree.merges, n, K + 1).tolist(), cut(tree.merges, n, K).tolist(), strict=True))
         assert len(pairs) == K + 1

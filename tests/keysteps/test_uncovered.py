@@ -48,7 +48,7 @@ def test_a_step_that_nobody_labelled_is_reported_with_its_share(recordings: Any)
     task, labels = recordings
     hidden = {name: np.where(own == K, -1, own) for name, own in labels.items()}
     assert uncovered(task, given(hidden)) == UncoveredFacts(share=1 / K, videos=["v0", "v1", "v2"])
-    # If it is labelled as background, it is covered.
+    # A step that is labelled as background is covered.
     assert uncovered(task, given({name: np.maximum(own, 0) for name, own in hidden.items()})) is None
     # An interruption in a single video is not a step.
     assert uncovered(task, given({**labels, "v0": hidden["v0"]})) is None
@@ -67,7 +67,7 @@ def test_unlabelled_time_that_looks_like_labelled_steps_is_covered(recordings: A
     assert uncovered(task, given(sparse, marks=marks)) is None
 
 
-def test_it_is_a_warning_of_the_result(recordings: Any, tmp_path: Path) -> None:
+def test_an_uncovered_step_is_a_warning_of_the_result(recordings: Any, tmp_path: Path) -> None:
     task, labels = recordings
     videos = {name: video.embedding for name, video in task.videos.items()}
     hidden = {name: np.where(labels[name] == K, -1, labels[name]) for name in ("v0", "v1", "v2")}

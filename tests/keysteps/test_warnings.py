@@ -1,4 +1,4 @@
-"""Every warning is given for facts and data that deserve it, and only for these."""
+"""Every warning is given if, and only if, facts or data are unsound."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rgwot.embedding.arrays import Spread, scales_differ
 from rgwot.features.importing import import_features
 from rgwot.features.store import open_store
 from rgwot.keysteps.settings import Meanfield
-from rgwot.keysteps.warnings import NO_BACKGROUND, doubts
+from rgwot.keysteps.warnings import COMPETING, NO_BACKGROUND, OTHER_SEED, doubts
 from rgwot.stages.decode import decode
 
 SOUND: dict[str, Any] = {
@@ -50,17 +50,17 @@ def test_sound_results_give_no_warning() -> None:
         ({"samples": [11, 11, 13]}, "K = 6: a video has 11 samples (median), less than two for each key step"),
         ({"present": 4}, "2 of 6 key steps are empty: no video has them; give a smaller K"),
         ({"background": 0.62}, "62% of the samples, and thus most, are background"),
-        ({"seeds_differ": 0.23}, "two answers compete: another seed gives 23 of 100 samples another key step"),
+        ({"seeds_differ": 0.23}, f"{OTHER_SEED} give 23 of 100 frames"),
         ({"scales": 58900.0}, "scales of the channels differ by a factor of 58,900, expected less than 1,000"),
         (
             {"time": TimeChoice(chosen=0.03, agreement=0.1, concordance=0.461, kept=0.9, differ=0.3)},
-            "two answers compete: if time counts more, 30 of 100 samples get another key step; to see both, add "
-            "time=0.5 to the decoder, as in consensus@time=0.5 (concordance 0.461, limit 0.47)",
+            f"{COMPETING}: if the usual time of a step counts more, 30 of 100 frames get another key step; to see "
+            "both, add time=0.5 to the decoder",
         ),
         (
             {"time": TimeChoice(chosen=0.5, agreement=0.1, concordance=0.9, kept=0.72, differ=0.3)},
-            "two answers compete: if time counts less, 30 of 100 samples get another key step; to see both, add "
-            "time=0.03 to the decoder, as in consensus@time=0.03 (kept 0.72, limit 0.7)",
+            f"{COMPETING}: if the usual time of a step counts less, 30 of 100 frames get another key step; to see "
+            "both, add time=0.03 to the decoder",
         ),
     ],
 )
@@ -87,8 +87,8 @@ def test_seeds_agree_on_steps_that_are_there_and_not_on_noise(decoder: str, capl
     with caplog.at_level(logging.WARNING):
         unsure = discover(noise, fps=2, method="whitened", decoder=decoder, K=5)
     assert unsure.diagnostics["task"]["seeds_differ"] > 0.25
-    assert any(warning.startswith("two answers compete: another seed gives") for warning in unsure.warnings)
-    assert f"whitened/{decoder}/seed0: two answers compete: another seed gives" in caplog.text
+    assert any(warning.startswith(OTHER_SEED) for warning in unsure.warnings)
+    assert f"whitened/{decoder}/seed0: {OTHER_SEED}" in caplog.text
     assert "warning" in repr(unsure)
 
 
@@ -96,7 +96,7 @@ def test_seeds_that_disagree_about_a_single_video_are_reported() -> None:
     noise = [np.random.default_rng(7).normal(size=(300, 12))]
     result = discover(noise, fps=2, K=7)
     assert result.diagnostics["task"]["seeds_differ"] > 0.25
-    assert any(warning.startswith("two answers compete: another seed gives") for warning in result.warnings)
+    assert any(warning.startswith(OTHER_SEED) for warning in result.warnings)
     (sure,) = task(np.random.default_rng(8), 0.1)[:1]
     assert discover([sure], fps=2, method="whitened", K=3).warnings == ()
 

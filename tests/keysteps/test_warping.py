@@ -1,4 +1,4 @@
-"""Dynamic time warping against its definition, and labels that it carries from one video to another."""
+"""Dynamic time warping, compared with its definition, and labels that it transfers from one video to another."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def written_out(x: Tensor, times: Tensor, lambda_: float, sigma: float, **readin
         (RGWOT_CODE, [0, 400, 800], 6.56, 1e-6),
         (PAPER, [0, 400, 800], 2_934_909.66, 5e-3),
         (PAPER, [0, 1, 2], 2.828427, 5e-7),
-        # Every pair counts twice. All are apart: two pairs give 1.16 (2 - sqrt 2), that of equal frames 1.64 (2 - 0).
+        # All three pairs are far apart and count twice: 1.16 (2 - sqrt 2) each, or 1.64 (2 - 0) for equal frames.
         (CNC_CODE, [0, 400, 800], 9.278049, 1e-6),
         # The first two frames are near and give sqrt 2 / 1.01; the other pairs give 1.64 * 2 and 1.49 (2 - sqrt 2).
         (CNC_CODE, [0, 100, 800], 11.106066, 1e-6),

@@ -62,9 +62,9 @@ def test_a_step_left_out_where_its_neighbours_overlap_is_due_at_one_moment(usual
 
 
 def test_too_early_and_too_late(usual):
-    # If two are swapped, one counts as moved.
+    # If two key steps are swapped, one of them counts as moved.
     assert found_in(usual, recording("new", 1, 3, 2, 4)) == [("too_early", 3, 10, 18)]
-    # If three are reversed, one counts as unmoved, here the first in the usual order.
+    # If three key steps are reversed, one counts as unmoved, here the first in the usual order.
     both = found_in(usual, recording("new", 3, 2, 1, 4))
     assert [(kind, step) for kind, step, *_ in both] == [("too_early", 3), ("too_early", 2)]
     assert found_in(usual, recording("new", 2, 3, 4, 1)) == [("too_late", 1, 30, 38)]
@@ -141,12 +141,12 @@ def test_deviations_are_decided_by_support_and_agreement() -> None:
     def sureness(annotated: Sequence[str]) -> dict[tuple[str, str, int], float | None]:
         return {(d.video, d.kind, d.key_step): d.sureness for d in decided(found, others, read, support, annotated)}
 
-    # Of 6, which the result lacks, the second reading is surer that it came too late; 7 is not in the second reading,
-    # and 8, which only the second reading has out of order, needs more support.
+    # Key step 6, missing in the result, is late in the second reading, which counts more. Key step 7 is out of order in
+    # the result alone, and 8 in the second reading alone, which would need more support.
     sure = {("a", "missing", 1): 0.8, ("a", "too_late", 2): 0.5, ("b", "missing", 3): 1.0, ("c", "added", 4): None,
             ("c", "repeated", 1): 0.8, ("c", "too_late", 6): 0.5, ("c", "too_late", 7): 0.1}  # fmt: skip
     assert sureness(["b"]) == sure
-    # Without labels by a person, no deviation is plain; a video without a second reading keeps its sureness.
+    # Without annotations, sureness is at most 0.5, and video b, which has no second reading, has no sureness.
     assert sureness([]) == {key: None if value is None else min(value, 0.5) for key, value in sure.items()} | {
         ("b", "missing", 3): None
     }

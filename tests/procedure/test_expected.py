@@ -1,4 +1,4 @@
-"""Procedures that people expect: their files, and how videos differ from them."""
+"""Expected procedures: their files, and how videos differ from the procedures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_needs_as_a_graph_leave_the_rest_free() -> None:
     videos = recordings((1, 2, 4), (2, 1, 4), (1, 4, 2))
     (only,) = differing(graph, videos)
     assert (only[0], only[1][:3]) == ("v2", "too")
-    # A step that the procedure lacks is added in every video that has it; one without a name is not compared.
+    # A step that the procedure lacks counts as added in every video that has it; steps without a name are not compared.
     videos = recordings((1, 2, 3, 4), (1, 2, 5, 4))
     assert differing(graph, videos) == {("v0", "added", 3)}
     own = compare_with_own(parse_expected(graph, "sop.yaml"), NAMES, videos)

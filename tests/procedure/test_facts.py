@@ -1,4 +1,4 @@
-"""The table of facts of hand-worked procedures, and their two sentences."""
+"""The table of facts of hand-worked procedures, and the sentences on order and reliability."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
     once = replace(TEA, nodes=tuple(replace(one, repeats=1.0) for one in TEA.nodes))
     assert "Times per video" in step_table(step_facts(TEA))[0]
     assert "Times per video" not in step_table(step_facts(once))[0]
-    # Nor does a column say anything in which every key step lists every other one.
+    # A column is also left out if every key step lists every other one in it.
     heading = "No order known with"
     assert heading in step_table(step_facts(few))[0]
     assert heading not in step_table(step_facts(replace(few, needs=(), groups=(), unordered=((1, 2, 3, 4),))))[0]
@@ -83,6 +83,8 @@ def test_the_order_joins_what_was_found_in_either_order_and_counts_where_a_key_s
         "The order that best fits the videos is 1, then 3 and 2 (found in 9 of 10), found in either order, "
         "then 4 (found in 6 of 10)."
     )
+    # Without one of the needs of 4, the last "then" is not known.
+    assert order_sentence(replace(TEA, needs=tuple(NEEDS[:3]))).startswith(f"{order_sentence(TEA)} Not every")
     assert order_sentence(TEA, {1: "boil", 4: "serve"}) == (
         "The order that best fits the videos is boil, then step 3 and step 2 (found in 9 of 10), found in "
         "either order, then serve (found in 6 of 10)."
@@ -110,10 +112,17 @@ def test_orders_that_are_not_a_sequence(
 
 
 def test_what_to_doubt_is_one_sentence() -> None:
-    found = [Deviation("a", "missing", 2, 4.0, 5.0, 1.0)]
+    missing = [Deviation("a", "missing", 2, 4.0, 5.0, 1.0)]
+    found = deviation_facts(missing, [])
     assert doubt_sentence(TEA, found, {1: "boil"}) == (
         "Reliability: step 4 was found after step 3 in only 5 of the 6 videos that have both and "
         "step 2 after boil in 8 of 9."
+    )
+    # A video that is named as of another order explains the need that it contradicts.
+    moved = deviation_facts([Deviation("a", "too_early", 2, 4.0, 5.0, 1.0, 0.8)], [])
+    assert doubt_sentence(TEA, moved) == (
+        "Reliability: another order was found in a; "
+        "step 4 was found after step 3 in only 5 of the 6 videos that have both."
     )
     # Needs that no video contradicts are not doubted.
     unsure = (edge(1, 2), edge(1, 3), edge(2, 4, 6, 6, 0.6), edge(3, 4, 5, 6, 0.2))
@@ -129,21 +138,37 @@ def test_what_to_doubt_is_one_sentence() -> None:
     assert doubt_sentence(sure, found) == ""
     # Videos that do not differ may hide a step that was left out.
     assert complete_sentence(sure, [])
-    assert complete_sentence(sure, found) == ""
+    assert complete_sentence(sure, missing) == ""
     assert complete_sentence(replace(sure, nodes=(node(1), node(2, 9))), []) == ""
 
 
+UNSURE = ", unless key steps were confused there"
+
+
 @pytest.mark.parametrize(
-    ("kind", "sureness", "told"),
-    # The last two are folded away, or are not about the order.
-    [("too_early", None, True), ("too_late", 0.5, True), ("too_early", 0.1, False), ("missing", 0.9, False)],
-)
-def test_another_order_is_reported_of_videos_with_a_key_step_shown_as_too_early_or_too_late(
-    kind: Any, sureness: float | None, told: bool
-) -> None:
-    sure = procedure([node(1), node(2)], [edge(1, 2)], (1, 2), videos=(VideoFit("a%20b", 0.9, 1.0),))
-    said = doubt_sentence(sure, [Deviation("a%20b", kind, 2, 4.0, 5.0, 1.0, sureness)])
-    assert said == ("Reliability: another order was found in a b." if told else "")
+    ("found", "words"),
+    [
+        ([("a%20b", "too_early", 0.8)], "in a b"),
+        ([("a%20b", "too_late", None), ("c", "too_early", 0.8)], f"in c and perhaps in a b{UNSURE}"),
+        # A video is named once, as surely as its surest deviation, in the order of the videos.
+        (
+            [("c", "too_late", 0.1), ("c", "too_early", 0.5), ("a%20b", "too_early", 0.5)],
+            f"perhaps in a b and c{UNSURE}",
+        ),
+        ([("a%20b", "too_early", 0.1)], f"doubtfully in a b{UNSURE}"),
+        # No segment of this video shows it.
+        ([("d", "too_early", 0.5)], f"perhaps in d (by a second reading alone){UNSURE}"),
+        ([("a%20b", "missing", 0.8)], ""),
+    ],
+)  # fmt: skip
+def test_another_order_is_reported_of_the_videos_whose_rows_say_so(found: list[Any], words: str) -> None:
+    fits = tuple(VideoFit(video, 0.9, 1.0) for video in ("a%20b", "c", "d"))
+    sure = procedure([node(1), node(2)], [edge(1, 2)], (1, 2), videos=fits)
+    recordings = [Recording(video, (Event(2, 4, 5),), 9) for video in ("a%20b", "c")] + [Recording("d", (), 9)]
+    rows = deviation_facts(
+        [Deviation(video, kind, 2, 4, 5, 1, sureness) for video, kind, sureness in found], recordings
+    )
+    assert doubt_sentence(sure, rows) == (words and f"Reliability: another order was found {words}.")
 
 
 def test_deviations_are_cells_the_most_surprising_first_and_doubtful_ones_last() -> None:
@@ -184,10 +209,10 @@ def test_a_missing_key_step_that_was_due_in_the_whole_video_has_no_time() -> Non
     ("start_s", "end_s", "key_step", "sureness", "cells"),
     [
         (4.0, 6.0, 2, 0.9, ("left out", "sure")),
-        # Nothing was found before it, or after it: the recording may have begun late or ended early.
+        # No key step was found before the missing one, or after it: the recording may have begun late or ended early.
         (0.0, 6.0, 2, 0.9, ("left out or not recorded", "sure")),
         (4.0, 9.0, 2, 0.9, ("left out or not recorded", "sure")),
-        # A segment of the key step is there, but too short to count.
+        # There is a segment of the key step, but it is too short to count.
         (4.0, 6.0, 5, 0.9, ("very short or left out", "perhaps")),
         (0.0, 6.0, 5, None, ("very short or left out", "perhaps")),
         (4.0, 6.0, 5, 0.1, ("very short or left out", "doubtful")),
@@ -198,21 +223,26 @@ def test_a_missing_key_step_that_was_due_in_the_whole_video_has_no_time() -> Non
 def test_a_missing_step_is_stated_no_more_surely_than_it_is_known(
     start_s: float, end_s: float, key_step: int, sureness: float | None, cells: tuple[str, str]
 ) -> None:
-    recordings = [Recording("v", (Event(5, 4.0, 4.5),), 9.0), Recording("w", (Event(2, 4.0, 6.0),), 99.0)]
-    (row,) = deviation_facts([Deviation("v", "missing", key_step, start_s, end_s, 3.0, sureness)], recordings)
+    every = [Recording("v", (Event(5, 4.0, 4.5),), 9.0), Recording("w", (Event(2, 4.0, 6.0),), 99.0)]
+    recordings = [replace(one, events=()) for one in every]
+    missing = [Deviation("v", "missing", key_step, start_s, end_s, 3.0, sureness)]
+    (row,) = deviation_facts(missing, recordings, every=every)
     assert (row.kind, row.sureness) == cells
-    (row,) = deviation_facts([row.deviation], recordings, annotated=["v"])
+    # The number in exported tables is as sure as the word.
+    (again,) = deviation_facts([row.deviation], recordings)
+    assert again.sureness == row.sureness
+    (row,) = deviation_facts([row.deviation], recordings, ["v"], every)
     assert row.kind == cells[0]
     if sureness is None and key_step == 2:
         assert row.sureness == "sure"
 
 
-def test_a_step_that_an_order_lists_is_never_called_left_out() -> None:
+def test_a_step_that_the_result_has_is_left_out_only_by_a_second_reading() -> None:
     # The only segment, of key step 1, counts as key step 2, which a second reading does not find.
     counting, every = Recording("v", (Event(2, 1, 5),), 9.0), Recording("v", (Event(1, 1, 5),), 9.0)
     missing = Deviation("v", "missing", 2, 4.0, 6.0, 3.0, 0.9)
-    (row,) = deviation_facts([missing], [counting, every])
-    assert (row.kind, row.sureness) == ("very short or left out", "perhaps")
+    (row,) = deviation_facts([missing], [counting], every=[every])
+    assert (row.kind, row.sureness) == ("left out, by a second reading alone", "perhaps")
 
 
 @pytest.mark.parametrize(
@@ -227,5 +257,5 @@ def test_a_deviation_that_no_segment_shows_comes_from_a_second_reading() -> None
     recording = Recording("a", (Event(1, 0, 10), Event(2, 10, 20)), 20)
     found = [Deviation("a", "repeated", 2, start, start + 4, 3.0, 0.5) for start in (0.0, 8.0, 7.0)]
     kinds = [row.told for row in deviation_facts(found, [recording])]
-    # Half of the second one lies in the segment of key step 2.
+    # The second deviation, from 8 to 12 s, lies half in the segment of key step 2.
     assert kinds == ["perhaps again, by a second reading alone", "perhaps again", kinds[0]]

@@ -35,7 +35,7 @@ def test_edges_by_hand():
 def test_restricted_keeps_what_follows():
     assert needs_of(CHAIN) == {(1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)}
     assert restricted(CHAIN, [4, 1]) == {("START", 1), (1, 4), (4, "END")}
-    # Edges that follow from others are left out, even if they were given.
+    # Edges that follow from other edges are left out, even if they are given.
     assert restricted(CHAIN | {(1, 3)}, [1, 2, 3, 4]) == CHAIN
     assert restricted(CHAIN, [1, 9]) == {("START", 1), (1, "END"), ("START", 9), (9, "END")}
     with pytest.raises(ValueError, match="cycle"):

@@ -1,4 +1,4 @@
-"""Tests between groups of videos, compared with SciPy, with all permutations, and on data with known differences."""
+"""Tests between groups of videos, compared with SciPy and with all permutations, and on data with known differences."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def test_where_half_of_the_videos_break_an_order_the_graph_is_found(seed):
 
 
 def test_confidence_of_needs_by_hand():
-    # Ten videos have three key steps in one order. Without the need of 1 before 2, each video chooses once between two.
+    # Ten videos have three key steps in one order. If 2 did not need 1, each video would choose once between two steps.
     counted = tally([recording(f"v{n}", 1, 2, 3) for n in range(10)])
     actual = robust(counted)
     orders = [[0, 1, 2]] * 10

@@ -9,7 +9,7 @@ import pytest
 from planted import planted, recording
 
 from rgwot.procedure import Event, Procedure, Recording, deviations, learn, recordings_from_segments
-from rgwot.procedure.facts import doubt_sentence
+from rgwot.procedure.facts import deviation_facts, doubt_sentence
 from rgwot.runtime.errors import RgwotError
 
 NEEDS = [(1, 2), (1, 3), (2, 4), (3, 4)]
@@ -26,7 +26,7 @@ def test_nodes_by_hand():
     one, two = procedure.nodes
     assert (one.key_step, one.n_videos, one.share, one.optional) == (1, 2, 2 / 3, True)
     assert (one.repeats, one.repeat_share) == (1.5, 0.5)
-    # Its place is the middle of the first occurrence as a share of the video, 1/10 and 3/20; it takes 3 and 2 s in all.
+    # The place is the middle of the first occurrence as a share of the video, 1/10 and 3/20; durations are 3 and 2 s.
     assert one.place == pytest.approx(0.125)
     assert one.duration_s == 2.5
     assert (two.n_videos, two.share, two.optional, two.repeats) == (3, 1.0, False, 1.0)
@@ -114,7 +114,8 @@ def test_videos_that_contradict_the_others_count_little_and_are_named():
     videos = [*planted(NEEDS, 4, 12, 0, 2), *(recording(f"bad {at}", 4, 3, 2, 1) for at in range(2))]
     procedure = learn(videos)
     assert [fit.video for fit in procedure.videos if fit.weight < 0.5] == ["bad 0", "bad 1"]
-    assert "another order was found in bad 0 and bad 1" in doubt_sentence(procedure, deviations(procedure, videos))
+    rows = deviation_facts(deviations(procedure, videos), videos)
+    assert "another order was found perhaps in bad 0 and bad 1" in doubt_sentence(procedure, rows)
 
 
 def test_a_circle_is_reported():

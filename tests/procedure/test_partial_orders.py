@@ -63,7 +63,7 @@ def test_the_consensus_is_the_cheapest_order_that_is_allowed(seed, searched, mon
     if exact:
         assert cost_of(found, cost) == cheapest
     else:
-        # The search may end in another optimum, but not in a worse one than its start.
+        # The search may end in a local optimum, but not in one that is worse than its start.
         assert cost_of(found, cost) <= np.median([cost_of(order, cost) for order in allowed])
 
 

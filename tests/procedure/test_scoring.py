@@ -1,4 +1,4 @@
-"""The protocol ``graph`` against hand-worked numbers."""
+"""The protocol ``graph``, compared with hand-worked numbers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_step_that_was_not_found_is_missed() -> None:
     assert scores[:3] == pytest.approx((1, 4 / 6, 2 * 4 / 10))
 
 
-def test_deviations_of_background_are_none_and_of_a_cluster_without_a_partner_wrong() -> None:
+def test_a_cluster_of_background_has_no_deviations_and_those_of_an_unmatched_one_are_wrong() -> None:
     videos = recordings(*[(1, 9, 2)] * 7, (1, 2))
     found, true = learn(videos, "chain"), learn(recordings(*[(1, 2)] * 7), "chain")
     annotated = recordings(*[(1, 2)] * 7, (1, 2))
@@ -78,7 +78,7 @@ def test_deviations_of_background_are_none_and_of_a_cluster_without_a_partner_wr
 
 
 def test_deviations_that_were_found_are_compared_step_by_step() -> None:
-    """Video 0 is found to do 4 too early, which is wrong, and so is video 3, which is right."""
+    """Found are 4 too early in video 0, which is wrong, and in video 3, which is right."""
     procedure = learn(TRUTH, "precedence")
     predicted = [replace(TRUTH[3], video="v0"), *TRUTH[1:]]
     scores = scored(procedure, TRUE, predicted, TRUTH, SAME)

@@ -1,4 +1,4 @@
-"""A synthetic tree of results: exactly the files that the plan of a figure names, and the study of this plan."""
+"""A synthetic tree of results with exactly the files that the plan of a figure names, and the study of this plan."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def steps_of(number: int, count: int) -> np.ndarray:
 
 
 class Tree:
-    """Files of one plan below a folder."""
+    """The files of a plan, below a folder."""
 
     def __init__(self, folder: Path, facts: Study) -> None:
         self.folder, self.facts = folder, facts
 
     def fill(self, figure: str) -> None:
-        """Write every file of a figure that is not there."""
+        """Write every missing file of a figure."""
         for file in targets.figure_files(self.facts, figure):
             path = self.folder / file
             if not path.exists():

@@ -1,4 +1,4 @@
-"""Pages of known procedures: the key steps of every video are given, so the content of the page is known."""
+"""Pages whose content is known, because the key steps of every video are given."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RUN = Run("whitened", "meanfield", 0)
 #: Length of every segment in seconds.
 EACH_S = 4.0
 
-#: Key steps of every video in turn, 0 for background.
+#: For every case, the key steps of each video in their order, 0 for background.
 CASES: Mapping[str, Sequence[Sequence[int]]] = {
     "usual": (
         *[(1, 2, 3, 5, 4, 6, 7), (1, 2, 5, 3, 4, 6, 7)] * 3,

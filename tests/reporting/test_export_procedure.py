@@ -1,4 +1,4 @@
-"""The procedure as a graph and as an event log for other programs, read back by independent parsers."""
+"""Exports of the procedure as a graph and as an event log, read back by independent parsers."""
 
 from __future__ import annotations
 

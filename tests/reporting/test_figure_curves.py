@@ -1,4 +1,4 @@
-"""Numbers behind the curves of figures: averages over tasks and seeds, reported points, radius and temperature."""
+"""The numbers of curves in figures: averages over tasks and seeds, reported points, radius and temperature."""
 
 from __future__ import annotations
 

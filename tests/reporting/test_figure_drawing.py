@@ -1,4 +1,4 @@
-"""Every figure, drawn from the files of its plan: its texts, legibility, and valid files."""
+"""Every figure drawn from the files of its plan has its texts, is legible, and is a valid file."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_figure_says_what_it_shows_and_can_be_read(tree: Tree, folder: Path, n
     assert targets.figure(FACTS, name).title in flat
     # The line on data, protocol and seeds may be broken anywhere between words.
     assert " ".join(plan.about.split()) in flat
-    # In print, it is no wider than a page, no letter is below 7 points, and nothing is cut off at an edge.
+    # The printed figure is no wider than a page, has no letters below 7 points, and is not cut off at an edge.
     assert size[0] <= PAGE
     assert min(text.get_fontsize() for text in texts) >= SMALLEST
     drawn = figure.get_tightbbox()

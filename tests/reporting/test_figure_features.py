@@ -1,4 +1,4 @@
-"""Concentration of features against spectra known beforehand, and their reduction to two dimensions."""
+"""Concentration of features with known spectra, and reduction of features to two dimensions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rgwot.reporting.figures.tsne import effective_rank, embed_2d, pooled_featur
 def test_effective_rank_counts_equally_strong_directions(dimensions: int) -> None:
     corners = np.vstack([np.eye(dimensions), -np.eye(dimensions)])
     assert effective_rank(corners) == pytest.approx(dimensions)
-    # Neither a shift nor a scale nor further dimensions without variance change it.
+    # A shift, a scale, or further dimensions without variance do not change the rank.
     padded = np.hstack([3 * corners + 7, np.full((2 * dimensions, 4), 2.0)])
     assert effective_rank(padded) == pytest.approx(dimensions)
 

@@ -1,4 +1,4 @@
-"""Which cluster is drawn as which step, against every possible matching, and the small functions behind bars."""
+"""The steps as which clusters are drawn, compared with every possible matching; and helper functions of bars."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_clusters_get_the_steps_of_the_best_matching(pair: tuple[list[int], list
     truth, prediction = (np.array(values, dtype=np.int64) for values in pair)
     steps = matched_steps(truth, prediction, n_key_steps=3, n_clusters=4)
     assert (steps == truth).sum() == best_overlap(truth, prediction)
-    # One cluster has one name, and two clusters never share one.
+    # Every cluster has one name, and no two clusters have the same.
     names = {(int(cluster), int(step)) for cluster, step in zip(prediction, steps, strict=True)}
     assert len(names) == len(np.unique(prediction))
     used = [step for _, step in names if step >= 0]

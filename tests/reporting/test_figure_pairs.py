@@ -1,4 +1,4 @@
-"""The transport that figures show, against the closed form of the public code and against its marginals."""
+"""The transport in figures, compared with the closed form of the public code, and its marginals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which runs and files a figure needs, over the real tables and a configuration of a few tasks."""
+"""The runs and files that a figure needs, with the real tables and a configuration of a few tasks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_sweep_has_a_row_for_every_value(facts: Study) -> None:
     assert list(radius) == [0.01, 0.02, 0.03, 0.035, 0.05, 0.065, 0.1, 0.2]
     assert {parts(file)["method"] for file in alpha[0.9]} == {"rgwot@alpha=0.9"}
     assert (shown(facts, "sensitivity")[0].frames, shown(facts, "sensitivity")[0].epsilon) == (33, 0.07)
-    # The published value of every sweep is the default model: one training for all four.
+    # The published value of every sweep is the default model, so one training serves all four.
     published = [line[value] for line, value in zip((alpha, radius, rho, margin), (0.3, 0.02, 0.35, 2), strict=True)]
     assert {parts(file)["method"] for files in published for file in files} == {"rgwot"}
     assert len(published) == 4
@@ -75,7 +75,7 @@ def test_files_are_those_of_what_is_drawn(facts: Study) -> None:
     scores = [parts(file) for file in files if not file.is_absolute()]
     assert {file["task"] for file in scores} == {"pc_assembly", "pc_disassembly"}
     assert {file["seed"] for file in scores} == {"seed0", "seed1"}
-    # A figure of features needs only those of the drawn videos.
+    # A figure of features needs only the features of the drawn videos.
     features = targets.figure_files(facts, "tsne_egoprocel")
     assert len(features) == 4
     assert all(file.startswith("results/features/") and file.endswith(".zarr") for file in features)

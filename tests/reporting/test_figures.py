@@ -1,4 +1,4 @@
-"""Bars lie where the segments are, and a cluster has the colour of the step it is matched to."""
+"""Bars are at the times of segments, and a cluster has the colour of the step that it is matched with."""
 
 from fractions import Fraction
 

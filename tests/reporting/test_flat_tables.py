@@ -1,4 +1,4 @@
-"""Tables of settings and of run times, whose cells are texts and single numbers."""
+"""Tables of settings and of run times, which have texts and single numbers as cells."""
 
 from __future__ import annotations
 

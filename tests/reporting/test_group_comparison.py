@@ -1,4 +1,4 @@
-"""Groups of a result: from its folder to table, figure and words."""
+"""Comparison of groups, from the folder of a result to table, figure and printed lines."""
 
 from __future__ import annotations
 

@@ -17,12 +17,13 @@ from page_tree import Task, embedded_data
 from rgwot import paths
 from rgwot.diagnostics import Choices, Diagnostics, LeftOutFacts, ScopeFacts, Split, TimeChoice
 from rgwot.evaluation.agreement import agreement
-from rgwot.keysteps.warnings import COMPETE, briefly, doubts
+from rgwot.keysteps.warnings import COMPETE, OTHER_SEED, briefly, doubts, seeds_compete
 from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.reporting.compare import MOST_RESULTS, Answer, compare, compare_pairs, parts, read_answer
-from rgwot.reporting.page.content import _colours, _cut_short, _other_number, against_trivial, leading_scores
+from rgwot.reporting.page.content import _colours, _cut_short, _other_number, against_trivial, frames_right
 from rgwot.reporting.page.render import write_page
-from rgwot.reporting.page.runs import _caution, _with_command, about_number, soundness
+from rgwot.reporting.page.runs import _caution, _other_answers, _without_command, about_number, as_sentence, soundness
+from rgwot.reporting.page.shell import in_window
 
 
 def shown(steps: list[int], order: tuple[int, ...] = (), **facts: Any) -> Any:
@@ -99,9 +100,8 @@ def test_a_collapse_has_its_cause_and_a_warning_on_a_setting_is_a_note() -> None
     ("choice", "cell"),
     [
         (
-            TimeChoice(chosen=0.5, agreement=0.1, concordance=0.9),
-            "50%: the orders of videos agree by 0.90, where 1 is the same and -1 the opposite; "
-            "labels explain 10% of other videos",
+            TimeChoice(chosen=0.03, agreement=0.1, concordance=0.4),
+            "3%: the orders of the videos agree by 0.40 (1: the same, -1: the opposite); from 0.47 on, 50% are tried",
         ),
         (TimeChoice(chosen=0.0, why="a <b>single</b> video"), "0%: a <b>single</b> video"),
         (None, None),
@@ -134,14 +134,10 @@ def test_the_page_repeats_the_warnings_and_compares_seeds(page_task: Task, page:
     for one, run in enumerate(page_task.runs):
         own = json.loads((page_task.tree.keysteps(run) / name_of(DIAGNOSTICS)).read_text()).get("warnings", [])
         # Runs 0 and 1, and 2 and 3, are seeds of one method, so the page need not guess what another seed would find.
-        guessed = "two answers compete: another seed"
-        expected = [f"{line[0].upper()}{line[1:]}." for line in own if one > 3 or not line.startswith(guessed)]
+        expected = [f"{line[0].upper()}{line[1:]}." for line in own if one > 3 or not line.startswith(OTHER_SEED)]
         differ = 1 - actual[one // 2 * 2, one // 2 * 2 + 1].agreement.same
         if one < 4 and differ > COMPETE:
-            expected.append(
-                f"Two answers compete: seed {1 - one % 2} gives {100 * differ:.0f} of 100 samples another key step; "
-                "look at it, too, under Result."
-            )
+            expected.append(as_sentence(seeds_compete(differ, f"look at seed {1 - one % 2}, too, under Result")))
             # The first sentences say so, without what to do.
             assert f"{briefly(expected[-1])} (see Trust)." in page.read_text(encoding="utf-8")
         assert facts[one]["warnings"] == expected
@@ -157,7 +153,7 @@ def test_seeds_that_differ_are_reported_also_among_many_results(
     many = page_task.folder / "many.html"
     write_page(page_task.tree, page_task.root, page_task.runs, many)
     assert [run["warnings"] for run in embedded_data(many)["runs"]] == few
-    assert any("Two answers compete: seed 1 gives" in warning for warning in few[2])
+    assert any("seed 1" in warning for warning in few[2])
 
 
 def test_a_swapped_comparison_equals_one_made_in_this_order() -> None:
@@ -192,17 +188,20 @@ SCORES = {
 def test_the_score_stands_beside_that_of_the_best_trivial_baseline() -> None:
     """The score of the shown seed is compared with the mean over seeds of each baseline."""
     (said,) = against_trivial(OURS, SCORES, annotated=True, taught=False)
-    assert said == "its score (F1, macro_task) is 40.0 %, against 40.0 % for the best trivial baseline (random)"
+    assert said == (
+        "of the annotated videos, 40 of 100 frames are right, against 40 in the best answer that ignores the videos "
+        "(random)"
+    )
     alone = {run: score for run, score in SCORES.items() if run.method != "none"}
     (said,) = against_trivial(OURS, alone, annotated=True, taught=False)
-    assert said == "its score (F1, macro_task) is 40.0 %, and no trivial baseline is scored for comparison"
+    assert said.endswith("40 of 100 frames are right, and no answer that ignores the videos is scored for comparison")
 
 
 @pytest.mark.parametrize(
     ("annotated", "taught", "words"),
     [
         # Marks score nothing, but a video that has some is annotated.
-        (False, False, ["it was compared with no labels, so its key steps may not be the true ones"]),
+        (False, False, ["this result was compared with no labels, so its key steps may not be the true ones"]),
         (True, False, ["this result is not scored"]),
         # How well annotated videos label each other is said instead.
         (True, True, []),
@@ -241,20 +240,26 @@ def test_the_number_of_key_steps_is_compared_with_the_annotated_ones(page_task: 
     assert about_number(page_task.tree, run, made, 7)[0] == ""
 
 
-def test_a_warning_of_another_weight_of_time_has_the_command_for_it(page_task: Task) -> None:
+def test_other_answers_have_their_commands_under_scores_and_not_in_the_warning(page_task: Task) -> None:
     choice = TimeChoice(chosen=0.03, agreement=0.1, concordance=0.461, kept=0.9, differ=0.3)
-    (warning,) = doubts(7, {"a": 7}, 0.0, time=choice)
+    warnings = doubts(7, {"a": 7}, 0.0, time=choice, seeds_differ=0.4)
     run = Run("rgwot-plus", "consensus@K=9", 0)
-    told = _with_command(warning, page_task.tree, run, Diagnostics(K=9, choices=Choices(time=choice)))
-    path = page_task.tree.at(paths.SEGMENTS, replace(run, decoder="consensus@K=9,time=0.5"))
-    assert f'rgwot run "{path}" and then rgwot show "{path}"' in told
-    assert _with_command(warning, page_task.tree, run, Diagnostics(K=9)) == warning
+    made = Diagnostics(K=9, choices=Choices(time=choice), warnings=warnings)
+    others = replace(run, seed=1), replace(run, decoder="consensus@K=9,time=0.5")
+    for command, other in zip(_other_answers(page_task.tree, run, made), others, strict=True):
+        path = page_task.tree.at(paths.SEGMENTS, other)
+        assert command.endswith(f': rgwot run "{path}", then rgwot show "{path}"')
+    assert _other_answers(page_task.tree, run, Diagnostics(K=9)) == []
+    said = list(map(_without_command, warnings))
+    assert all(text.endswith("under Scores") for text in said)
+    assert ["Compare with another seed" in in_window(text) for text in said] == [True, False]
+    assert _without_command("another warning") == "another warning"
 
 
-def test_the_leading_score_is_the_one_that_tables_lead_with(page_task: Task) -> None:
-    leading = leading_scores(page_task.tree, page_task.runs)
+def test_the_frames_that_are_right_are_the_accuracy(page_task: Task) -> None:
+    right = frames_right(page_task.tree, page_task.runs)
     rows = {(row["method"], row["decoder"]): row for row in embedded_data(page_task.page())["scores"]["rows"]}
-    assert leading
-    for run, score in leading.items():
+    assert right
+    for run, share in right.items():
         seeds = {seed["seed"]: seed["value"] for seed in rows[run.method, run.decoder]["seeds"]}
-        assert score == pytest.approx(seeds[run.seed]["macro_task with exact f1"], abs=1e-5)
+        assert share == pytest.approx(seeds[run.seed]["strict_task with exact f1"], abs=1e-5)

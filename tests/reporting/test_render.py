@@ -1,4 +1,4 @@
-"""Printed forms of a table: values by protocol, marks, and notes."""
+"""Tables in Markdown and LaTeX: values by protocol, marks and notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every number of the paper's tables is in the cell to which it belongs, and only there; checked in both directions.
+"""Every number of the paper's tables is in its cell, and only there.
 
 The cell of a number is worked out here from the words of its line, not by the code that makes the tables.
 """
@@ -51,7 +51,7 @@ OF_THE_PAPER = r"RGWOT paper, .* table( \(supplement\))?"
 
 
 def lines_of(name: str) -> list[dict[str, str]]:
-    """Return the lines of a file of reported numbers whose source is a table of the paper."""
+    """Return those lines of a file of reported numbers that name a table of the paper as their source."""
     frame = pd.read_csv(REPORTED / f"{name}.csv", dtype=str, keep_default_na=False)
     return frame[frame["source"].str.fullmatch(OF_THE_PAPER)].to_dict("records")
 
@@ -152,7 +152,7 @@ def test_hyperparameters_one_by_one(tmp_path: Path) -> None:
     table.spelt(Study.of({"seeds": [0, 7]})).write(tmp_path / "hyperparameters.csv")
     frame = pd.read_csv(tmp_path / "hyperparameters.csv", dtype=str, keep_default_na=False).set_index("parameter")
     printed = pd.read_csv(REPORTED / "hyperparameters.csv", dtype=str, keep_default_na=False)
-    # The names of rows in the paper, by those of rgwot.
+    # Names of rows in the paper, by their names in rgwot.
     names = pd.read_csv(table.parameters, dtype=str, keep_default_na=False).set_index("parameter")["reported"]
     beside = {names[row]: (value, source) for row, value, source in
               zip(frame.index, frame["reported"], frame["source"], strict=True) if value}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Procedures as lines of a terminal."""
+"""Procedures printed on a terminal."""
 
 import pandas as pd
 import pytest
@@ -100,7 +100,7 @@ def test_key_steps_of_one_name_are_one_and_those_called_minus_are_none(tmp_path)
     assert cells == [["1", "cut", "3", "of", "3", "2"], ["4", "serve", "3", "of", "3", "1"]]
 
 
-def test_a_file_of_a_result_stands_for_its_folder_and_nothing_for_the_one_shown_first(tmp_path):
+def test_a_file_of_a_result_stands_for_its_folder_and_no_argument_for_the_first_result(tmp_path):
     runs = [tmp_path / f"keysteps/raw/{decoder}/d/t/seed0" for decoder in ("kmeans", "graphcut")]
     for folder in runs:
         result(folder, recordings((1, 2), (1, 2)))

@@ -1,4 +1,4 @@
-"""Files of tables and figures: the content of those in the package, and errors for mistakes."""
+"""Files of tables and figures: the files of the package, and errors for mistakes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_tables_of_the_repository():
     assert [place.n_tasks for place in egoprocel.datasets] == [len(tasks_of(name)) for name in egoprocel.places]
     for table in (table for table in tables.values() if isinstance(table, Table) and not table.own):
         assert [row.id for row in table.rows if row.trivial] == [row.id for row in table.rows if row.method == "none"]
-        # macro_task with background leads, micro_video stands beside it; HiERO's tables begin with its own.
+        # macro_task with background comes first, then micro_video; only HiERO's tables begin with HiERO's protocol.
         assert tuple(block for block in table.blocks if block[0] != "hiero")[:2] == LEADING
     assert egoprocel.reported.file == REPOSITORY / "workflow" / "reported" / "egoprocel.csv"
     assert (egoprocel.id, egoprocel.title) == ("egoprocel", "EgoProceL, six sub-datasets")
@@ -106,7 +106,7 @@ def test_single_tasks_and_all_tasks_of_a_dataset_are_places():
         ({"lines": "row"}, "unknown lines 'row'; did you mean 'rows'"),
     ],
 )  # fmt: skip
-def test_a_table_that_cannot_be_is_refused(tmp_path, changes, said):
+def test_an_invalid_table_is_refused(tmp_path, changes, said):
     with pytest.raises(RgwotError, match=said):
         small_table(tmp_path, **changes)
 
@@ -154,7 +154,7 @@ def test_a_file_of_the_same_name_replaces_that_of_the_package(tmp_path):
     text = (TABLES_FOLDER / "rows.py").read_text(encoding="utf-8")
     folder = written(tmp_path, text.replace("Constant baseline", "One label"), "rows")
     assert targets.load_targets(folder).table("egoprocel").row("one_label").label == "One label"
-    # Loading it does not change the tables of the package.
+    # The tables of the package are not changed by the file.
     assert targets.load_targets().table("egoprocel") == TABLES["egoprocel"]
 
 

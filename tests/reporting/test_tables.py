@@ -74,7 +74,7 @@ def test_counts_and_notes(frame):
 
 def test_a_collapsed_run_is_reported_in_columns_of_its_own(frame):
     assert (cell(frame, "ours", "one_degenerate"), cell(frame, "ours", "two_degenerate")) == (1, 0)
-    # Task a with seed 1 collapsed, at 0.2; the mean over all runs keeps it.
+    # Task a collapsed with seed 1, where F1 is 0.2; the mean over all runs includes this run.
     assert cell(frame, "ours", "one_f1_degenerate") == pytest.approx(0.2)
     assert cell(frame, "ours", "one_iou_degenerate") == pytest.approx(0.1)
     assert pd.isna(cell(frame, "ours", "two_f1_degenerate"))

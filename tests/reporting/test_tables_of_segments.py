@@ -1,4 +1,4 @@
-"""Metrics that have a table of their own."""
+"""Metrics of segments, which have their own tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which device a job takes, on simulated GPUs."""
+"""The device that a job uses, with simulated GPUs."""
 
 import json
 
@@ -60,7 +60,7 @@ def test_a_record_says_what_the_job_used(monkeypatch, tmp_path):
     assert recorded() == "cpu"
     device.resolve_device("auto")
     assert recorded() == "GPU 0"
-    # The record is of this job, not of the one before it in the same process.
+    # The record belongs to this job, not to the previous job of the same process.
     assert recorded() == "cpu"
     device.resolve_device("cpu")
     assert recorded() == "cpu"

@@ -1,4 +1,4 @@
-"""Files are complete or missing, and leftovers of killed writers are removed a day later."""
+"""Files are complete or missing, and files left by killed writers are removed a day later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes on the progress of jobs: written where a run reads them, and never a reason for a job to fail."""
+"""Jobs write notes on their progress for the run, and never fail because of these notes."""
 
 from __future__ import annotations
 

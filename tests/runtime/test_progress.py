@@ -1,4 +1,4 @@
-"""Progress of a loop: plain lines in a log, a bar on a terminal."""
+"""Progress of a loop is shown by lines in a log, and by a bar on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that look alike, and names of files that are parts of one recording."""
+"""Names that look equal, and names of files that are parts of one recording."""
 
 from __future__ import annotations
 

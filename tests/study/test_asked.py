@@ -1,4 +1,4 @@
-"""What rules call in the library, and the paths that rules contain."""
+"""Functions of the library that rules call, and paths in rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rgwot doctor` reports every fault, whatever the other faults, and nothing about valid files."""
+"""`rgwot doctor` reports every fault, also if there are several, and nothing about valid files."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ CASES = {
     "leftovers": Case(LEFT, LEFT_OVER),
     "leftovers, strict": Case(["error pairing -: since `strict` is set", *LEFT], LEFT_OVER, {"strict": True}),
     "no annotation": Case(["note pairing -: none of 2 videos is anno"], {"tea/one.csv": None, "tea/two.csv": None}),
-    # A label is one step whether it is composed or decomposed, has an invisible character, or another kind of blank.
+    # A label names the same step if letters are decomposed, or if it has invisible characters or unusual blanks.
     "names that look equal": Case(
         [],
         {
@@ -360,9 +360,9 @@ OF_FEATURES: dict[str, tuple[Callable[[Path], object], dict[str, Any], list[str]
     **{
         f"lengths {' '.join(lengths)}": (partial(other_lengths, lengths), {}, [*told, NONE.format(len(lengths))])
         for lengths, told in (
-            # One recording of four cut into halves, with names that say so, and with others.
+            # One of four recordings is cut into halves, with names that show this, and with other names.
             ({"r0a": 5, "r0b": 5, "r1": 10, "r2": 11, "r3": 9}, [PARTS.format("r0a, r0b")]),
-            # Chapters, also if there is nothing else, and files that begin when the one before ends.
+            # Chapters, even without other videos, and files that begin when the previous file ends.
             ({"GX010007": 6, "GX020007": 3, "GX010008": 10}, [CHAPTERS.format("GX010007, GX020007")]),
             ({"GOPR0007": 6, "GP010007": 6}, [CHAPTERS.format("GOPR0007, GP010007")]),
             (
@@ -457,7 +457,7 @@ def test_a_root_without_a_task_says_what_it_looks_like(tea: Path, features: Path
 
 @pytest.mark.parametrize(("frames", "faulty"), [(300, False), (271, False), (331, True), (260, True), (None, False)])
 def test_stated_frames_agree_with_the_duration(frames: int | None, faulty: bool) -> None:
-    """They agree within one second: 270 to 330 frames for 10 s at 30 per second."""
+    """Stated frames may differ by one second: 270 to 330 frames for 10 s at 30 per second."""
     assert ("ffmpeg -i IN" in (told := stated_frames(VideoInfo(10.0, Fraction(30), 32, 32, frames)))) == faulty
     assert bool(told) == faulty
 
@@ -565,7 +565,7 @@ def test_procel_faults_name_the_video(tmp_path: Path) -> None:
         for line in (tree / task / "readme.txt").read_text(encoding="utf-8").splitlines():
             put(tmp_path / task / f"{line.split(chr(9))[1]}.mp4", b"\x00")
     findings = examine(content(mine=entry(tmp_path, "procel")), "mine", quick=True).findings
-    # A fault of a file that the videos of a task share is reported once.
+    # If the videos of a task share a file, a fault of this file is reported once.
     assert sorted((finding.task, finding.rule) for finding in findings if finding.severity == "error") == [
         ("end_before_start", "time_order"), ("not_a_mat", "release"), ("one_row_too_many", "release"),
     ]  # fmt: skip
@@ -623,7 +623,7 @@ def test_weights_that_the_first_extraction_downloads_are_noted(
     assert not examine(default, "mine", quick=True).findings
 
 
-# The command: exit codes, the report for people and the one for programs.
+# The command: exit codes, and reports for people and for programs.
 
 
 def test_a_sound_dataset_is_clean(tea: Path, tmp_path: Path) -> None:
@@ -692,7 +692,7 @@ def test_long_lists_are_cut_for_people_only(tea: Path, tmp_path: Path) -> None:
 
 
 def test_keys_of_the_json_are_stable(tea: Path) -> None:
-    """Programs rely on them; whoever changes one raises `rgwot.study.findings.SCHEMA`."""
+    """Programs rely on these keys; a change of a key must raise `rgwot.study.findings.SCHEMA`."""
     values = as_json(examine(content(mine=entry(tea, synth=None)), "mine", quick=True))
     put(tea / "tea" / "one.csv", b"1,2\n")
     finding = as_json(examine(content(mine=entry(tea)), "mine", quick=True))["findings"][0]

@@ -76,7 +76,7 @@ def test_device_extensions_and_limits_are_kept_apart_from_settings() -> None:
 
 
 def test_annotated_steps_of_a_task_nobody_registered_are_counted(tmp_path: Path) -> None:
-    """Counted are the key steps in all its videos that have a length; numbers may have gaps, as in the manifest."""
+    """A key step counts if it has a length in any video; numbers may have gaps, as in the manifest."""
     for name, rows in (
         ("one", "0,1,2 pour\n1,2,9 stir\n"),
         ("two", "0,1,4 drink\n1,2,9 stir\n2,2,5 never\n"),

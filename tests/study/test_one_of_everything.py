@@ -1,4 +1,4 @@
-"""`rgwot doctor` on a folder with every kind of fault: each is named once, in one line, and quickly."""
+"""On a folder with every kind of fault, `rgwot doctor` reports each fault once, in one line, and quickly."""
 
 from __future__ import annotations
 

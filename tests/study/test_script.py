@@ -1,4 +1,4 @@
-"""Scripts of the workflow: what a job does at another attempt."""
+"""Scripts of the workflow: what a job does if it is attempted again."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_mistake_is_not_tried_again_and_an_error_of_the_system_is(tmp_path: Pa
         log = tmp_path / "a.log"
         assert attempted(log, 1, error)
         said = log.read_text().splitlines()[-1]
-        # Snakemake would remove the log, too.
+        # Remove the log, as Snakemake does.
         log.unlink()
         assert attempted(log, 2, error) is again
         assert log.read_text().splitlines()[-1] == said

@@ -58,10 +58,10 @@ def test_all_in_another_unit(tmp_path: Path, unit: float, name: str) -> None:
 def test_partly_coded_videos_are_reported_only_beside_whole_ones() -> None:
     spans = {"a": (100.0, 600.0), "b": (590.0, 600.0)}
     assert "coded in part?" in ends_early(spans)["a"]
-    # If most videos are annotated in part, or there is only one, this is intended.
+    # Partial annotation is intended if most videos have it, or if there is only one video.
     assert ends_early({**spans, "c": (120.0, 600.0)}) == {}
     assert ends_early({"a": (100.0, 600.0)}) == {}
-    # An annotation without segments ends at 0 s; it is intended.
+    # An annotation without segments, which ends at 0 s, is intended.
     assert ends_early({"a": (0.0, 600.0), "b": (590.0, 600.0)}) == {}
 
 

@@ -28,7 +28,7 @@ READ_AS = [
 
 
 def lay_out(root: Path, settings: TreeSettings) -> list[TreeVideo]:
-    """Write a tree with empty files as videos, which is enough to find them."""
+    """Write a tree with empty files as videos, which suffice for finding them."""
     videos = plan(settings)
     empty = dict.fromkeys((video.place.video for video in videos), b"")
     for path, content in {**empty, **files(settings.layout, videos)}.items():

@@ -22,7 +22,7 @@ from synthetic_trees.base import TaskPlaces, TreeSettings, TreeVideo, three_colu
 
 __all__ = ["TreeSettings", "TreeVideo", "files", "plan", "task_places", "write_tree"]
 
-#: For every layout, a function for its tasks with the places of their videos, and one for all other files, by path.
+#: For every layout, a function that returns its tasks with their videos, and a function that returns all other files.
 LAYOUTS: dict[str, Any] = {
     "egoprocel": (egoprocel.tasks, three_column_files),
     "procel": (procel.tasks, procel.files),
@@ -45,7 +45,7 @@ def plan(settings: TreeSettings) -> list[TreeVideo]:
         look_seed = seed_of(settings.seed, task.task, LOOK)
         called = tuple(step_names(task_look(len(task.step_ids), look_seed)))
         for place in task.places:
-            # Every camera of a take has its own pictures; the first camera has those of a dataset with a single camera.
+            # Every camera of a take has its own pictures; the first camera has the same pictures as a single camera.
             pictures = task.task if place.lead_frames == 0 else f"{task.task} {place.camera}"
             seed = seed_of(settings.seed, pictures, FIRST_VIDEO + place.take)
             timeline = _led_in(timelines[place.take], place.lead_frames)

@@ -18,7 +18,7 @@ Content: TypeAlias = "str | bytes"
 
 
 class TreeSettings(SynthSettings):
-    """Settings of a tree: those of synthetic datasets, and those that only released datasets have."""
+    """Settings of synthetic datasets, and settings that only trees of released datasets have."""
 
     layout: Literal["egoprocel", "procel", "crosstask"]  # type: ignore[assignment]
     tasks: tuple[str, ...] = ()  #: all tasks if empty; in layout egoprocel, for example, cmu_mmac/Brownie

@@ -1,4 +1,4 @@
-"""CrossTask: the release with its lists, and videos next to it."""
+"""Trees of CrossTask: the release with its lists, and videos next to the release."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _README = "Synthetic clips laid out like the CrossTask release.\n"
 # File suffixes that download tools leave.
 _CONTAINERS = (".mp4", ".webm", ".mkv")
 _OVERLAP_S = 0.2
-# Every fourth file has rows that overlap and are out of order, as 744 and 49 of the 2750 released ones.
+# Every fourth file has overlapping rows, as 744 of the 2750 released files, and rows out of order, as 49 of them.
 _EVERY, _ODD_ONE = 4, 1
 
 
@@ -87,6 +87,6 @@ def annotated_rows(video: TreeVideo) -> list[TimelineSegment]:
         TimelineSegment(middle - overlap, longest.end_s, longest.key_step),
     ]
     other = next((segment.key_step for segment in segments if segment.key_step != longest.key_step), None)
-    # A row of another step inside the longest segment; later rows overwrite it, but would not if rows were sorted.
+    # Add a row of another step inside the longest segment; it is overwritten by later rows, but not if rows are sorted.
     hidden = [] if other is None else [TimelineSegment(middle - overlap / 2, middle + overlap, other)]
     return [*segments[:place], *hidden, *halves, *segments[place + 1 :]]

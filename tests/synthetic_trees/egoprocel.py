@@ -1,4 +1,4 @@
-"""EgoProceL's tree: six datasets side by side, with the true names of their files."""
+"""Trees of EgoProceL: six datasets side by side, with the names of the real files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from rgwot.datasets.registry import datasets, numbers, tasks_of
 from rgwot.synthetic.timelines import FPS
 from synthetic_trees.base import Place, TaskPlaces, TreeSettings
 
-# Cameras of a take start at different times: each starts this many frames before the camera listed before it.
+# Each camera of a take starts this many frames before the previous camera in the list.
 _LEAD_FRAMES = 3
-# Frames per second as in the release; 30 where it is not known.
+# Frames per second as in the release, or 30 if the rate is not known.
 _CMU_RATES = {"8421130": Fraction(60)}
 _EGTEA_RATE, _MECCANO_RATE, _TENT_RATE = Fraction(24), Fraction(12), Fraction(60000, 1001)
 
@@ -67,7 +67,7 @@ def _cmu(task: str, cameras: Sequence[str]) -> list[Place]:
 def _tents() -> list[Place]:
     places = []
     dates = dict(enumerate(_TENT_DATES.split(), start=1))
-    # The number of the first video occurs in the date of the second, so two videos are enough to mix them up.
+    # The number of the first video also occurs in the date of the second, so wrong pairing shows with two videos.
     for take, number in enumerate([_TENT_FIRST, *(number for number in dates if number != _TENT_FIRST)]):
         date = dates[number]
         stem = f"{number:02d}.tent.{date}.gopro"

@@ -1,4 +1,4 @@
-"""ProceL as released, one MATLAB file per task."""
+"""Trees of ProceL as released, with one MATLAB file per task."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def tasks(settings: TreeSettings) -> list[TaskPlaces]:
 
 
 def _paths(rank: int, facts: TaskFacts, name: str) -> tuple[str, str]:
-    # The release has no videos: users put them into a folder with one or the other name of the task, or all into one.
+    # The release has no videos: users put them into folders with either name of the task, or all into one folder.
     folder = (f"{facts.task}/", f"{facts.code}/", "")[rank % 3]
     return f"videos/{folder}{name}{('.mp4', '.webm')[rank % 2]}", f"ProceL_dataset/{facts.task}/data.mat"
 

@@ -1,4 +1,4 @@
-"""The converged solver against exhaustive search on tiny problems and against POT."""
+"""The converged solver, compared with exhaustive search on tiny problems and with POT."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def objective(cost: Array, alpha: float, epsilon: float, r: float) -> Callable[[
 @pytest.mark.parametrize("alpha", [0.1, 0.3, 0.6, 0.9])
 @pytest.mark.parametrize("seed", range(5))
 def test_two_by_two_against_a_grid(alpha: float, seed: int) -> None:
-    """A 2 x 2 plan with uniform marginals is one number t: F is tabulated over all of them."""
+    """A 2 x 2 plan with uniform marginals is given by one number t, so F can be tabulated over t."""
     rng = np.random.default_rng(seed)
     cost = rng.uniform(0, 2, (2, 2))
     # The grid is as fine near 0 as near 0.5.

@@ -1,4 +1,4 @@
-"""Worked examples of the fixed loop (tests/worked_examples.md), and the way from embeddings to weights."""
+"""Worked examples of the fixed loop (tests/worked_examples.md), and weights computed from embeddings."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_virtual_frame_is_first_and_corner_included() -> None:
 def test_threshold_takes_rows_and_columns() -> None:
     plan = torch.tensor([[[0.30, 0.02, 0.01], [0.02, 0.15, 0.16], [0.01, 0.16, 0.17]]])
     x_matched, y_matched = matched_frames(plan, 0.5)
-    # Row 0: .30/.33. Row 1: .16/.33. Row 2: .17/.34 reaches one half exactly. Columns likewise.
+    # The shares of rows are .30/.33, .16/.33 and .17/.34, which is exactly one half; those of columns are the same.
     assert x_matched.tolist() == [[True, False, True]]
     assert y_matched.tolist() == [[True, False, True]]
 

@@ -1,4 +1,4 @@
-"""Properties of the solver (brute force and POT: test_against_others.py; oracles: test_align_frames.py)."""
+"""Properties of the solver; test_against_others.py and test_align_frames.py compare its results."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_one_active_side_only_adds_a_constant() -> None:
     result, linear = solve(cost, **PAPER, r=r), solve(cost, **PAPER, r=0)
     torch.testing.assert_close(result.plan, linear.plan, rtol=1e-5, atol=0)
     torch.testing.assert_close(result.objective, objective(result.plan, cost, **PAPER, r=r))
-    # p^T C^x p with 2 (30 + 30 - 3) entries of 1/r.
+    # The constant is alpha p^T C^x p, where C^x has 2 (30 + 30 - 3) entries of 1/r.
     torch.testing.assert_close(result.objective - linear.objective, torch.full((4,), 0.3 * 114 * 15 / 900).double())
 
 

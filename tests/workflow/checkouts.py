@@ -1,4 +1,4 @@
-"""Run the project's Snakefile in a copy of the checkout, and read its output."""
+"""Run Snakemake in copies of the checkout, and read its output."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from rgwot.synthetic.videos import write_dataset
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SMALL = "tests/small.yaml"
-# The small setting has two tasks of a dataset that has several; tests of planning look at all of them.
+# The small settings have at most two tasks per dataset; tests of planning use all tasks.
 ALL_TASKS = "tests/all_tasks.yaml"
-# A run that takes this long hangs: an hour is many times what the longest run takes, even on a busy machine.
+# A run that takes an hour hangs, because the longest run takes far less, even on a busy machine.
 HANG_S = 3600
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["snakemake.cli", "pandas"])
@@ -93,7 +93,7 @@ def _said(
     process.start()
     process.join(timeout_s)
     if process.exitcode is None:
-        # If asked to end, Snakemake ends its jobs, or hangs while it does; if it alone were killed, they would go on.
+        # When asked to end, Snakemake ends its jobs, but may hang. If only Snakemake were killed, its jobs would go on.
         process.terminate()
         process.join(30)
         with contextlib.suppress(ProcessLookupError):
@@ -136,7 +136,7 @@ def _write_to(message: str) -> None:
 
 
 def _plan_in_forks(plans: Sequence[Sequence[str]], message: str) -> None:
-    """Let Snakemake, once it has read the workflow, fork for every plan; texts and exit codes go to files."""
+    """Make Snakemake fork for every plan after reading the workflow; texts and exit codes are written to files."""
     from snakemake.workflow import Workflow
 
     execute = Workflow.execute
@@ -249,13 +249,13 @@ def synthesise(root: Path, **settings: Any) -> None:
 
 # ProceL's page gives 720 videos of 12 tasks; the numbers per task are not published.
 VIDEOS_OF_PROCEL = 60
-# The newest public listing has one video less than the first.
+# The newest public list has one video less than the first one.
 VIDEOS = {"cmu_mmac/Pizza": 32}
 LAYOUTS = ("egoprocel", "procel", "crosstask")
 
 
 def touch_tree(root: Path, layout: str, videos: int | None = None, cameras: int = 1) -> int:
-    """Create the tree of published datasets as empty files, and the lists that planning reads; return how many videos.
+    """Create the tree of datasets as empty files, and lists that planning reads; return the number of videos.
 
     Parameters
     ----------

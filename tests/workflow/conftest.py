@@ -1,4 +1,4 @@
-"""The real workflow in a copy of the checkout, so that a test may edit it and its results go nowhere else."""
+"""Fixtures with the real workflow in copies of the checkout, which tests may edit, and in which results stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Python for the jobs of a test's workflow: forks of one process that has imported what jobs import.
+"""A Python for the jobs of workflows in tests: jobs are forks of one process that has already imported their packages.
 
 A job of a test takes less time than the imports at its start. So a folder has a `python`, and an `rgwot`, that hand
 their arguments, folder, environment, umask and streams to a server, and end as the job does. The server imports
@@ -44,7 +44,7 @@ sys.exit(server.recv(1)[0])
 
 @cache
 def interpreter() -> str:
-    """Start the server, which ends with this process, and return its Python, which has its `rgwot` beside it."""
+    """Start the server, which ends with this process, and return the path of its Python, next to its `rgwot`."""
     made = Path(tempfile.mkdtemp(prefix="rgwot-"))
     address, python = str(made / "socket"), made / "python"
     for command in (made / "rgwot", python):
@@ -53,7 +53,7 @@ def interpreter() -> str:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen(64)
-    # The read end of a pipe in the server closes when this process ends, however it ends.
+    # The server notices the end of this process by a pipe, of which this process keeps the write end.
     read, write = os.pipe()
     os.set_inheritable(write, False)
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -89,7 +89,7 @@ def _end_with(alive: int, folder: Path) -> None:
 
 
 def _end_job_with(client: socket.socket, job: int) -> None:
-    # A client ends when it is told how its job ended; if it ends earlier, it was killed, and its job is killed, too.
+    # A client waits for the result of its job. If it ends earlier, it was killed, and its job is killed, too.
     with contextlib.suppress(ProcessLookupError):
         if not client.recv(1):
             os.kill(job, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Vectors and maps of any size, with and without videos, from files to tables and pages through the real Snakefile."""
+"""The real Snakefile makes scores and pages from vectors and maps of any size, with and without videos."""
 
 from __future__ import annotations
 

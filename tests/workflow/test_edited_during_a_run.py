@@ -1,4 +1,4 @@
-"""Edits during a run: its configuration does not change, and the next run notices all other edits."""
+"""Edits of files during a run do not change its configuration, and the next run notices them."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_of_several_modules_an_edited_configuration_is_refused(monkeypatch: pyte
     one, two = {"decode": {"K": 4}}, {"decode": {"K": 5}, "seeds": [0]}
     assert [configuration_of_the_run(content) for content in (one, two)] == [one, two]
     assert not in_job()
-    # As in a job, which has read nothing yet.
+    # Forget the configuration, as in a job that has not read it yet.
     monkeypatch.setattr(studies, "_OF_THIS_RUN", [])
     assert in_job()
     assert [configuration_of_the_run(content) for content in (one, two)] == [one, two]
@@ -133,7 +133,7 @@ def test_a_run_in_another_folder_is_no_job_of_the_run_that_starts_it(
     assert configuration_of_the_run({"decode": {"K": 5}}) == {"decode": {"K": 5}}
 
 
-# Files that people edit, and that jobs read: one that was edited while a job read it is older than what the job wrote.
+# Files that people edit and jobs read. A file that is edited while a job reads it is older than what the job writes.
 
 PAGE = "results/report/mine/tea.html"
 SCORES = "results/scores/raw/kmeans/mine/tea/seed0.csv"

@@ -1,4 +1,4 @@
-"""Figures as targets: which jobs each needs, which changes redraw it, and its entry in the report."""
+"""Figures as targets: their jobs, the changes after which they are drawn again, and their entries in the report."""
 
 from __future__ import annotations
 

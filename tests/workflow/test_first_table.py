@@ -1,4 +1,4 @@
-"""The paper's first table from a tree in EgoProceL's layout, and what reruns when something changes."""
+"""The paper's first table from a tree in EgoProceL's layout, and the jobs that run again after changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of a table of videos, as a target of the real Snakefile and on the page."""
+"""Comparison of groups of videos by the real Snakefile, as a target and on the page."""
 
 from __future__ import annotations
 

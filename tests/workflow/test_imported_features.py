@@ -1,4 +1,4 @@
-"""Features made elsewhere and stored frames through the real Snakefile."""
+"""The real Snakefile with features made elsewhere and with stored frames."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_features_of_another_study_are_taken_only_if_they_fit(
     folder = fresh.path / "results/features/mine/tea"
     target = f"{folder.relative_to(fresh.path)}/index.csv"
     assert fresh.snakemake(target, more=[configured(CONFIGURATION)]).returncode == 0
-    # Snakemake forgets what it has made, as in another folder that has a link to these features or a copy of them.
+    # Remove Snakemake's records, which do not exist in another folder with a link to these features, or a copy of them.
     shutil.rmtree(fresh.path / ".snakemake")
     assert not fresh.plan(target, more=[configured(CONFIGURATION)]).jobs
     refused = f"rgwot: {folder.relative_to(fresh.path)}/index.0.csv: was not made by this study: "
@@ -103,7 +103,7 @@ def test_an_import_that_failed_is_not_taken_for_up_to_date(fresh: Checkout, conf
     write_video(fresh.path / "videos/tea/new.mp4", 90)
     for value, failed in ((np.nan, 1), (1.0, 0)):
         np.save(path, np.full((1024, 6), value, dtype=np.float32))
-        # As after Ctrl-C, only the missing part of the index shows that there is something to do.
+        # As after Ctrl-C, only a missing part of the index shows that the import is unfinished.
         os.utime(path, (1, 1))
         assert fresh.plan(target, more=[more]).jobs == {"import_features": 1, "index": 1}
         assert fresh.snakemake(target, more=[more]).returncode == failed

@@ -1,4 +1,4 @@
-"""Annotated videos that teach the others, through the real Snakefile and the commands."""
+"""The real Snakefile and the commands with annotated videos that teach the others."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_page_begins_with_what_the_annotated_videos_taught(fresh: Checkout, co
     more, page = [configured(CONFIGURATION)], "results/report/mine/tea.html"
     planned = fresh.plan(page, more=more)
     assert planned.jobs["decode"] == 2, planned.text
-    # The result that learned from all of them is not scored.
+    # The result that learned from all annotated videos is not scored.
     assert planned.jobs["evaluate"] == 1
     output = fresh.snakemake(page, more=more)
     assert output.returncode == 0, output.text

@@ -50,10 +50,10 @@ def test_an_added_video_touches_only_itself(fresh: Checkout, configured: Callabl
     features = fresh.path / "results/features/mine/tea"
     before = {path: path.stat().st_mtime_ns for path in features.glob("*.zarr/zarr.json")}
     assert len(before) == 3
-    # One more decoder makes no features and no embeddings.
+    # Another decoder needs no new features or embeddings.
     other = fresh.plan("results/keysteps/whitened/kmeans/mine/tea/seed0/segments.csv", more=more).jobs
     assert not {"import_features", "index", "embed_without_encoder"} & set(other)
-    # The new video comes before all others, because a change at the end of the list would be too easy.
+    # The new video comes first in the list, which is harder than an addition at the end.
     write_features(folder, "a", seed=1)
     output = fresh.snakemake(KEY_STEPS, more=more)
     assert output.returncode == 0, output.text[-4000:]
@@ -73,7 +73,7 @@ def test_another_video_of_the_same_length_is_noticed_and_a_touched_one_is_not(
     assert output.returncode == 0, output.text[-4000:]
 
     def after_a_run_to_the_index() -> Collection[str]:
-        # As after a kill: only the content of the index tells Snakemake what is left to do.
+        # As after a kill, Snakemake sees only from the content of the index which jobs are left.
         output = fresh.snakemake(
             KEY_STEPS, options=("--cores", CORES, "--until", "index", "--quiet", "host"), more=more
         )

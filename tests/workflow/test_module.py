@@ -1,4 +1,4 @@
-"""The workflow inside another one, as a Snakemake module."""
+"""The workflow as a Snakemake module of another workflow."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ use rule * from rgwot
 @pytest.mark.long
 @pytest.mark.skipif(not (REPOSITORY / ".git").exists(), reason="there is no repository to clone")
 def test_a_deployed_workflow_runs_as_the_catalogue_imports_it(tmp_path: Path) -> None:
-    """From a fresh clone. Snakemake skips handlers (onstart) of imported modules, so no job may depend on one."""
+    """In an imported module, Snakemake skips handlers such as onstart, so no job may depend on them."""
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", "--local", REPOSITORY, clone], check=True)
     whole = yaml.safe_load((clone / "config/config.yaml").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Three videos of a user, of any container, rate and name, without any annotation, later with a broken file."""
+"""Three videos of a user, of various containers, rates and names, without annotations; later with a broken file."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_key_steps_without_any_annotation(own: Checkout) -> None:
     assert {row["path"]: Fraction(row["fps"]) for row in manifest} == {f"tea/{name}": r for name, r in VIDEOS.items()}
     assert {unquote(row["video"]) for row in manifest} == {Path(name).stem for name in VIDEOS}
     segments = read(own.path / SEGMENTS)
-    # Key steps of each video by itself (scope video) are written only for scoring.
+    # Key steps found in each video separately (scope video) are written only for scoring.
     assert {segment["scope"] for segment in segments} == {"task"}
     for row in manifest:
         mine = [segment for segment in segments if segment["video"] == row["video"]]
@@ -183,9 +183,9 @@ def test_broken_video_fails_or_is_skipped(own: Checkout) -> None:
     # The handling of bad videos does not affect the features of good ones.
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
-    # If a bad video is an error again, so are those that were skipped, although every file is up to date.
+    # If bad videos are errors again, a skipped video is an error, although every file is up to date.
     assert "videos/tea/broken.mp4: not a readable video" in own.snakemake(SEGMENTS, more=["fail.yaml"]).mistake
     assert own.snakemake(INDEX, more=["skip.yaml"]).returncode == 0
-    # After it is repaired, it is extracted again.
+    # After the video is repaired, it is extracted again.
     shutil.copyfile(min((own.path / "videos" / "tea").glob("*.mkv")), broken)
     assert own.plan(INDEX, more=["fail.yaml"]).jobs["extract"] == 1

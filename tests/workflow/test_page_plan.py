@@ -1,4 +1,4 @@
-"""The inputs of a page, the changes that make it again, and that it has no other inputs."""
+"""The inputs of a page, which include everything after whose change the page must be made again, and nothing else."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_a_dataset_may_have_results_of_its_own_on_its_pages(study_of: Callable[.
     assert [str(run) for run in pages.page_runs(Task(study, "mine", "tea"))] == [
         f"{one}/seed{seed}" for one in ("rgwot/graphcut", "none/uniform") for seed in (3, 4)
     ]
-    # They are made only for the page.
+    # These results are made only for the page.
     assert not [file for file in pages.key_step_tables(study) if "/rgwot/" in file]
     with pytest.raises(RgwotError, match=r"datasets.mine.page_methods: 'rgwto/graphcut'.*did you mean"):
         pages.page_runs(Task(study_of(True, ["rgwto/graphcut"]), "mine", "tea"))
@@ -248,7 +248,7 @@ def test_a_page_of_own_videos_is_planned_by_the_workflow(fresh: Checkout, config
         "page_index": 1, "page": 1, "strips": 1, "view": 2, "train": 0, "evaluate": 0
     }  # fmt: skip
     assert "did you mean 'tea'" in plans["tee"].mistake
-    # If it is made together with another target, the page has the same content.
+    # The page has the same content if it is made together with another target.
     assert plans["both"].jobs == plans["page"].jobs + Counter(first=1)
     more = configured(
         "datasets: {mine: {layout: folder, root: videos}}\npage: {datasets: [mine], methods: [rgwot/graphcut]}\n"

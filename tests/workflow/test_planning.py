@@ -1,4 +1,4 @@
-"""Dry runs of Snakemake: named targets, every table."""
+"""Dry runs of Snakemake for named targets and every table."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_every_named_target_can_be_planned(planned: Checkout) -> None:
 
 
 def test_what_make_demo_prints_is_made_by_its_target(planned: Checkout) -> None:
-    # If key steps are deleted after the page was made, no job needs them.
+    # If the page is finished, no other job needs the key steps, which may have been deleted.
     printed = re.search(r"^\t@rgwot show .*$", (REPOSITORY / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     said = planned.snakemake("demo", options=("--dry-run", "--cores", "2")).text
     asked = re.search(r"^rule demo:\n    input: (.*)$", said, re.MULTILINE)
@@ -61,7 +61,7 @@ def test_an_empty_list_of_targets_trains_nothing(plans: dict[str, Said]) -> None
     assert (jobs["decode"], jobs["page"]) == (2, 0)
 
 
-# The tables of the paper and of its supplement, and the one that it lacks.
+# The tables of the paper and of its supplement, and `protocols`, which the paper does not have.
 OF_THE_PAPER = {
     "egoprocel", "third_person", "multimodal", "action_segmentation",
     "ablation_components", "ablation_clustering", "ablation_k", "ablation_training_videos",
@@ -85,7 +85,7 @@ def test_every_table_and_figure_of_the_paper_is_a_target(plans: dict[str, Said])
 
 
 def test_one_row_plans_no_other(plans: dict[str, Said]) -> None:
-    # There are two datasets of one task with two videos each, and one seed.
+    # The row has one seed and two datasets, each with one task of two videos.
     assert plans["row"].jobs == {
         "manifest": 2, "extract": 2, "index": 2, "train": 2, "embed": 2, "decode": 2, "evaluate": 2, "table_row": 1,
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""From downloads of published features to tables, through the real Snakefile."""
+"""The real Snakefile makes tables from downloads of published features."""
 
 from __future__ import annotations
 

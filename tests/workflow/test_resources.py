@@ -1,4 +1,4 @@
-"""Resources of jobs: of every rule, by attempt, and as submitted to a cluster."""
+"""Resources of jobs: declared by every rule, doubled by attempts, and submitted to a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workflow plans runs from which videos are held out."""
+"""The workflow plans runs with held-out videos."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study in a folder of its own: `rgwot init` and `rgwot run`, from the checkout and from a wheel."""
+"""A study in a new folder by `rgwot init` and `rgwot run`, from the checkout and from a wheel."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_study_of_arrays_is_planned(init: bool, tmp_path: Path) -> None:
     for name in "ab":
         np.save(tmp_path / f"features/tea/{name}.npy", np.ones((4, 3), np.float32))
     jobs = rgwot(tmp_path, "run", "-n", *QUIET).jobs
-    # Without a target: key steps in the study's own datasets, not the demo's; nothing is trained.
+    # Without a target, a run finds key steps in the study's own datasets, not in the demo, and trains nothing.
     assert jobs["decode"] == 2
     assert jobs["import_features"] == 1
     assert not {"train", "synth"} & set(jobs)

@@ -1,4 +1,4 @@
-"""The third-person table through the real Snakefile: one task of ProceL as released and one of CrossTask."""
+"""The real Snakefile makes the third-person table, from one task of ProceL as released and one of CrossTask."""
 
 from __future__ import annotations
 

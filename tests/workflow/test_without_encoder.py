@@ -1,4 +1,4 @@
-"""Methods that train no encoder, and every decoder, through the real Snakefile."""
+"""The real Snakefile with methods that train no encoder, and with every decoder."""
 
 from __future__ import annotations
 

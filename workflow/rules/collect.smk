@@ -14,7 +14,7 @@ rule demo:
         "results/tables/demo.csv",
         "results/figures/segments/demo/assembly/seed0.pdf",
         "results/report/demo/assembly.html",
-        # `make demo` prints it; if the page is finished, no job would make it.
+        # `make demo` prints this file, which no job would make if the page is finished.
         "results/keysteps/rgwot-plus/consensus/demo/assembly/seed0/procedures.csv",
 
 

@@ -1,4 +1,4 @@
-# Helpers of all rules. Facts and decisions are in the library (rgwot.study); rules ask its functions by `asked`.
+# Helpers of all rules. Decisions are made by functions of the library (rgwot.study), which rules call by `asked`.
 import os
 import time
 from pathlib import Path
@@ -17,11 +17,11 @@ report: "../report/workflow.rst"
 
 
 with mistakes_in_one_line():
-    # A job on a cluster plans again, and somebody may have edited the configuration files since the run began.
+    # A job on a cluster reads the workflow again, when configuration files may have been edited since the run began.
     began_with = configuration_of_the_run(config)
     config.clear()
     config.update(began_with)
-    # Reported here in one line, before Snakemake fails because of it.
+    # Report a folder that cannot be written in one line, before Snakemake fails because of it.
     check_writable(Path.cwd())
     STUDY = Study.of(config)
 
@@ -63,7 +63,7 @@ def asked(function):
 
 
 def checked(files, *checks):
-    """Return an input function: a path or the value of a function, unless a check refuses the result before any job."""
+    """Return an input function for ``files``, a path or a function; ``checks`` may refuse the result before any job."""
 
     def allowed(wildcards):
         for check in checks:
@@ -74,7 +74,7 @@ def checked(files, *checks):
 
 
 def stamped(*functions):
-    """Return a params function: the `stamp` of those files that people write, among the files that functions return."""
+    """Return a params function for the `stamp` of the files that ``functions`` return, without files below results."""
 
     def stamps(wildcards):
         files = [asked(function)(wildcards) for function in functions]
@@ -85,14 +85,14 @@ def stamped(*functions):
 
 
 def doubled(gpu=None, **first):
-    """Return resources (megabytes, minutes) that double at the second and third attempt, and GPUs, if any."""
+    """Return resources (megabytes, minutes) that double at the second and third attempt, and ``gpu`` GPUs if given."""
     more = {name: lambda wildcards, attempt, one=one: one * 2 ** min(attempt - 1, 2) for name, one in first.items()}
-    # For the script: the attempt, so that it does not repeat a user's mistake, and how it runs (rgwot.study.script).
+    # Scripts also get the attempt, so as not to repeat a user's mistake, and how they run (rgwot.study.script).
     more["attempt"] = lambda wildcards, attempt: attempt
     more["execution"] = lambda wildcards: jobs.execution(STUDY, wildcards.get("dataset", ""))
     return more if gpu is None else {**more, "gpu": gpu}
 
 
 def listed(path, caption, labels):
-    """Mark a path as a result that a report of Snakemake shows, with a caption from workflow/report."""
+    """Mark a path as a result that Snakemake's reports show, with a caption from workflow/report."""
     return report(path, f"../report/{caption}.rst", category=CATEGORIES[caption], labels=labels)

@@ -1,7 +1,7 @@
 # From embeddings to key steps, orders per video and ranked procedures; also the trivial baselines.
 
 
-# `alone`: videos are also clustered one by one if the task is annotated, because only scores use these key steps.
+# `alone` is true for annotated tasks: videos are then also clustered one by one, because scores use these key steps.
 rule decode:
     input:
         embeddings=checked(

@@ -4,7 +4,7 @@ LIST = {"dataset": "all", "task": "all", "what": "list of pages"}
 
 rule strips:
     input:
-        # Not `ancient`: otherwise Snakemake would not notice that a video has changed if the manifest is made again.
+        # Not `ancient`: if the manifest is made again, Snakemake would then miss that a video has changed.
         manifest="results/manifest/{dataset}/{task}.csv",
         videos=asked(datasets.footage_of),
     output:

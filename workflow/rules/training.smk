@@ -1,7 +1,7 @@
 # One encoder per task, method and seed, and the embeddings of all videos of the task.
 
 
-# Tables of training times read the benchmark. Threads are the same on every machine, because they change rounding.
+# Tables of training times read the benchmark. The number of threads is fixed, because it changes rounding.
 rule train:
     input:
         index=checked("results/features/{dataset}/{task}/index.csv", refusals.check_result, refusals.check_trained),

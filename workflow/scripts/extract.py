@@ -1,4 +1,4 @@
-"""Decode videos, run the frozen backbone and write the features: of a batch, or of one video."""
+"""Decode the videos of a batch, or one video, run the frozen backbone and write the features."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Write features made elsewhere as stores: of a batch, or of one video."""
+"""Write features made elsewhere as stores, for a batch or for one video."""
 
 from functools import partial
 from pathlib import Path

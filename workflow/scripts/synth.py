@@ -2,7 +2,7 @@
 
 from rgwot.study.script import stage
 
-# The processes that write the videos import this file, and must not run the job.
+# The processes that write the videos import this file, too, and must not run the job again.
 if __name__ == "__main__":
     with stage(snakemake, "synth"):
         from rgwot.synthetic.settings import SynthSettings

@@ -1,1 +1,1 @@
-"""Tables and figures: each file has functions that make some, and names them in ``TABLES`` or ``FIGURES``."""
+"""Tables and figures: the functions of each file make them, and ``TABLES`` or ``FIGURES`` name them."""

@@ -67,7 +67,7 @@ def training_videos(study: Study) -> Drawing:
 def sensitivity(study: Study) -> Drawing:
     """Sensitivity to α, r, ρ and λ."""
 
-    # The paper reports one point of each of the four sweeps, its own setting, which the table of K has at K = 7.
+    # Of each of the four sweeps, the paper reports only the point of its own setting, K = 7 in the table of K.
     def peak(x: float) -> ReportedCurve:
         return ReportedCurve(file=FOLDER / "ablation_k.csv", where={"K": "7"}, x=x, mark="reported peak")
 

@@ -118,8 +118,8 @@ def action_segmentation() -> Table:
     )
 
 
-# At r = 0.02 and 32 frames the structural prior is empty, so that alpha = 0 only lowers the temperature
-# epsilon / (1 - alpha) from 0.1 to 0.07. Three more rows keep the temperature, or give the prior a radius that acts.
+# At r = 0.02 and 32 frames the structural prior is empty, so alpha = 0 only lowers the temperature epsilon /
+# (1 - alpha) from 0.1 to 0.07. The last three rows keep the temperature, or use a radius at which the prior acts.
 def ablation_components() -> Table:
     """RGWOT without one of its parts."""
     parts = {

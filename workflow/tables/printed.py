@@ -18,7 +18,7 @@ BETA = (
     "mean, as the alignment loss is."
 )
 
-# The protocol of the code behind reported numbers, if there is code, and the measured row to which they belong; the
+# If the code behind reported numbers is public, its protocol, and the measured row to which the numbers belong; the
 # protocol of all other numbers is unknown.
 AS_RGWOT = {"protocol": "micro_video", "background": "with", "label_rule": "cnc"}
 AS_HIERO = {"protocol": "hiero", "background": "with", "label_rule": "cnc"}

@@ -249,8 +249,8 @@ def videos_of(
         media = media.assign(fps=math.nan, width=0, height=0)
     called = names or {}
     segments = as_named(segments, called)
-    recordings = [*recordings_from_segments(segments), *recordings_from_segments(segments, every=True)]
-    facts = deviation_facts(deviations, recordings, annotated)
+    recordings, every = (recordings_from_segments(segments, every=one) for one in (False, True))
+    facts = deviation_facts(deviations, recordings, annotated, every)
     segments = segments[segments["key_step"] >= (0 if background else 1)]
     # Features without a video have the size 0 x 0.
     sides = media[["width", "height"]].astype("float64").where(lambda side: side > 0)

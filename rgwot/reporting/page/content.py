@@ -78,6 +78,8 @@ from rgwot.timing import RULES, allowed_loss
 SHOWN_METRICS = metrics_of("macro_task")
 #: The main score of tables: F1 with background, with one matching for all videos.
 LEADING_SCORES = "protocol == 'macro_task' and background == 'with' and label_rule == 'exact' and metric == 'f1'"
+#: The share of frames that are right after one matching of key steps for all videos.
+FRAMES_RIGHT = LEADING_SCORES.replace("macro_task", "strict_task")
 #: Formats of stored frames, which a browser cannot play.
 _NOT_PLAYABLE = {".h5", ".hdf5"}
 
@@ -123,7 +125,7 @@ def gather(
     # If the task is no longer annotated, its scores are outdated, and not read.
     scorable = bool((manifest["status"] == "ok").any()) and len(annotations) > 0
     scores = read_task_scores(tree, runs) if scorable else None
-    leading = leading_scores(tree, runs) if scorable else {}
+    right = frames_right(tree, runs) if scorable else {}
     videos = [
         shown_video(row, page_folder, root, bool(strip))
         for row, strip in zip(manifest.to_dict("records"), strips, strict=True)
@@ -131,7 +133,7 @@ def gather(
     together = _Compared(shown_runs, agreements, seeds)
     facts = _facts(tree, together, page_folder)
     pictures = [
-        _picture(place, tree, together, facts[place].warnings, leading, scorable, videos, study is None)
+        _picture(place, tree, together, facts[place].warnings, right, scorable, videos, study is None)
         for place, run in enumerate(shown_runs)
         if run.procedure is not None
     ]
@@ -196,7 +198,11 @@ def _without_guess(place: int, together: _Compared) -> list[str]:
     warnings = together.runs[place].facts.warnings
     if not any(place in pair for pair in together.seeds):
         return list(warnings)
-    return [warning for warning in warnings if not warning.startswith(as_sentence(OTHER_SEED)[:-1])]
+    return [warning for warning in warnings if not _of_seeds(warning)]
+
+
+def _of_seeds(warning: str) -> bool:
+    return warning.startswith(as_sentence(OTHER_SEED)[:-1])
 
 
 def _picture(
@@ -204,7 +210,7 @@ def _picture(
     tree: Tree,
     together: _Compared,
     warnings: Sequence[str],
-    leading: Mapping[Run, float],
+    right: Mapping[Run, float],
     scorable: bool,
     videos: Sequence[Video],
     shares: bool,
@@ -219,10 +225,15 @@ def _picture(
         taught = [video.id for video in videos]
     else:
         agreed = {pair: comparison.agreement.same for pair, comparison in seeds.items()}
+
+        def agreed_on(one: int, other: int) -> float | None:
+            return agreed.get((one, other))
+
         doubts = [
             *shown.cautions,
-            *against_trivial(shown.run, leading, scorable, bool(taught) and not shown.facts.score_file),
-            *seeds_agree(shown.run, [run.run for run in runs], lambda *pair: agreed.get(pair)),
+            *against_trivial(shown.run, right, scorable, bool(taught) and not shown.facts.score_file),
+            # Other seeds that differ much are among the warnings.
+            *([] if any(map(_of_seeds, warnings)) else seeds_agree(shown.run, [run.run for run in runs], agreed_on)),
             *_second_method(place, runs, agreements),
         ]
     return picture(
@@ -425,10 +436,8 @@ def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int]
     for pair, comparison in seeds.items():
         if (apart := 1 - comparison.agreement.same) > COMPETE:
             for place, other in (pair, pair[::-1]):
-                warning = seeds_compete(
-                    f"{COMPETING}: seed {shown[other].run.seed}", apart, "look at it, too, under Result"
-                )
-                sentences[place].append(as_sentence(warning))
+                how = f"look at seed {shown[other].run.seed}, too, under Result"
+                sentences[place].append(as_sentence(seeds_compete(apart, how)))
     return sentences
 
 
@@ -536,31 +545,32 @@ def read_task_scores(tree: Tree, runs: Sequence[Run]) -> PageScores | None:
     return PageScores(list(PROTOCOLS), list(BACKGROUNDS), list(RULES), list(SHOWN_METRICS), rows)
 
 
-def leading_scores(tree: Tree, runs: Sequence[Run]) -> dict[Run, float]:
-    """Return the score that tables lead with (`LEADING_SCORES`) of each run that has one, 0 to 1."""
+def frames_right(tree: Tree, runs: Sequence[Run]) -> dict[Run, float]:
+    """Return the share of frames that are right (`FRAMES_RIGHT`), 0 to 1, of each run that has scores."""
     files = {run: path for run in runs if (path := tree.at(paths.SCORES, run)).exists()}
-    return {run: float(read_scores([path]).query(LEADING_SCORES)["value"].iloc[0]) for run, path in files.items()}
+    return {run: float(read_scores([path]).query(FRAMES_RIGHT)["value"].iloc[0]) for run, path in files.items()}
 
 
-def against_trivial(run: Run, leading: Mapping[Run, float], annotated: bool, taught: bool) -> list[str]:
-    """Return a clause that compares the score of a run with the best trivial baseline, or says why it cannot.
+def against_trivial(run: Run, right: Mapping[Run, float], annotated: bool, taught: bool) -> list[str]:
+    """Return a clause that compares a run with the best trivial baseline, or says why it cannot.
 
-    Nothing is said of a result that was ``taught`` by every annotated video.
+    ``right`` has the share of frames that are right, 0 to 1. Nothing is said of a result that was ``taught`` by every
+    annotated video.
     """
     if not annotated and not taught:
         # Also true after labels were given: this result was there before, or they are too few to score it.
-        return ["it was compared with no labels, so its key steps may not be the true ones"]
-    if run not in leading:
+        return ["this result was compared with no labels, so its key steps may not be the true ones"]
+    if run not in right:
         return [] if taught else ["this result is not scored"]
     by_decoder: dict[str, list[float]] = {}
-    for other, score in leading.items():
+    for other, score in right.items():
         if answer_kind(other) == "trivial":
             by_decoder.setdefault(other.decoder, []).append(score)
-    own = f"its score (F1, macro_task) is {100 * leading[run]:.1f} %"
+    own = f"of the annotated videos, {100 * right[run]:.0f} of 100 frames are right"
     if not by_decoder:
-        return [f"{own}, and no trivial baseline is scored for comparison"]
+        return [f"{own}, and no answer that ignores the videos is scored for comparison"]
     best, decoder = max((sum(scores) / len(scores), name) for name, scores in by_decoder.items())
-    return [f"{own}, against {100 * best:.1f} % for the best trivial baseline ({decoder})"]
+    return [f"{own}, against {100 * best:.0f} in the best answer that ignores the videos ({decoder})"]
 
 
 def _finite(values: Mapping[Any, float] | pd.Series) -> dict[Any, float]:

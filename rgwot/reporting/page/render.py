@@ -22,7 +22,7 @@ from rgwot.records import read_manifest, read_scores
 from rgwot.reporting.figures.style import DASHES, LINE_COLOURS
 from rgwot.reporting.page.content import LEADING_SCORES, gather, link
 from rgwot.reporting.page.data import Curve
-from rgwot.reporting.page.runs import MOST_LINES
+from rgwot.reporting.page.runs import MOST_LINES, answer_kind
 from rgwot.reporting.page.shell import embedded, escaped, filled, script
 from rgwot.runtime.csv_files import write_csv
 from rgwot.runtime.files import write_text
@@ -70,6 +70,7 @@ def write_page(
         comparisons=embedded(content.comparisons),
         curves=curve_picture(content.data.curves) if content.data.curves else "",
         data=embedded(asdict(content.data)),
+        annotated=len(content.data.steps),
         groups=content.data.groups is not None,
         runs=[(embedded(run.body), escaped(run.view)) for run in content.runs],
         strips=content.strips,
@@ -102,6 +103,8 @@ def _row(page: Path, folder: Path) -> dict[str, object]:
     runs = pd.read_csv(page.with_suffix(".csv"))[["method", "decoder", "seed"]].drop_duplicates()
     method, decoder, _ = runs.iloc[0]
     first = runs[(runs["method"] == method) & (runs["decoder"] == decoder)]
+    # As on the page, trivial baselines are results only if there are no others.
+    others = sum(answer_kind(Run(*run)) != "trivial" for run in runs.itertuples(index=False))
     scores = [path for run in first.itertuples(index=False) if (path := tree.at(paths.SCORES, Run(*run))).exists()]
     values = read_scores(scores).query(LEADING_SCORES)["value"].tolist() if scores and (status == "ok").any() else []
     return {
@@ -110,7 +113,7 @@ def _row(page: Path, folder: Path) -> dict[str, object]:
         "link": link(page, folder),
         "videos": int((~skipped).sum()),
         "skipped": int(skipped.sum()),
-        "results": len(runs),
+        "results": others or len(runs),
         "first": f"{method} / {decoder}",
         "score": f"{100 * float(np.mean(values)):.1f}" if values else "",
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations, groupby
@@ -20,12 +19,13 @@ from rgwot.config.methods import DECODERS, FAMILIES
 from rgwot.datasets.names import stem_of
 from rgwot.diagnostics import Diagnostics, LeftOutFacts, ScopeFacts
 from rgwot.embedding.values import NAMED
+from rgwot.keysteps.common_time import KEPT_SHARE, ONE_ORDER, SAME_ORDER
 from rgwot.keysteps.left_out import FEWEST as FEWEST_TAUGHT
 from rgwot.keysteps.left_out import left_out_sentence
 from rgwot.keysteps.ordering import first_order, rank_procedures
 from rgwot.keysteps.reading import KINDS, edits_sentence, untold
 from rgwot.keysteps.settings import ANNOTATED, Numbered
-from rgwot.keysteps.warnings import add_time, briefly, other_time
+from rgwot.keysteps.warnings import OTHER_SEED, briefly, other_time
 from rgwot.names import RunNames, lost_names, match_to_steps, names_of, result_id
 from rgwot.paths import Run, Tree
 from rgwot.procedure import Deviation, Node, Procedure, Recording, recordings_from_segments
@@ -53,6 +53,7 @@ from rgwot.records import read_diagnostics, read_history, read_procedures, read_
 from rgwot.reporting.figures.losses import smoothed
 from rgwot.reporting.named import expected_file, named
 from rgwot.reporting.page.data import Curve, RunFacts, Video
+from rgwot.reporting.page.shell import SEED_UNDER_SCORES, TIME_UNDER_SCORES
 from rgwot.runtime.errors import RgwotError
 from rgwot.stages.procedure import read_deviation_list, read_expected, read_procedure
 
@@ -163,14 +164,12 @@ def read_run(
         collapsed=_COLLAPSED.get(str(diagnostics.degenerate_cause), "Collapsed: there is only one key step.")
         if diagnostics.degenerate
         else "",
-        soundness=soundness(diagnostics) if kind in ("trained", "untrained") else {},
+        soundness=soundness(diagnostics, _other_answers(tree, run, diagnostics))
+        if kind in ("trained", "untrained")
+        else {},
         # Warnings about settings are among the cells of `soundness`.
         warnings=[
-            *(
-                as_sentence(_with_command(warning, tree, run, diagnostics))
-                for warning in warnings
-                if not warning.startswith("decode.")
-            ),
+            *(as_sentence(_without_command(warning)) for warning in warnings if not warning.startswith("decode.")),
             *_order_alone(diagnostics),
         ],
         view=bool(view),
@@ -216,23 +215,34 @@ def about_number(
     other = n_annotated if n_annotated not in (0, K) else K + 1
     seconds = diagnostics.decoding_cpu_s
     cost = "" if seconds is None else f" (about {length_in_words(seconds)} of one core)"
-    made = _by_decoder(results, run, with_number(run.decoder, other))
+    made = _key_steps_of(results, replace(run, decoder=with_number(run.decoder, other)))
     return said, f'Another number of key steps, such as {other}{cost}: rgwot run "{made}"'
 
 
-def _by_decoder(tree: Tree, run: Run, decoder: str) -> str:
-    """Return the file of key steps that a run would have by another decoder."""
-    facts = {**asdict(run), "decoder": decoder}
-    return paths.at(paths.SEGMENTS, tree.results, dataset=tree.dataset, task=tree.task, **facts).as_posix()
+def _key_steps_of(tree: Tree, run: Run) -> str:
+    """Return the file of key steps that a run has, or would have."""
+    return paths.at(paths.SEGMENTS, tree.results, dataset=tree.dataset, task=tree.task, **asdict(run)).as_posix()
 
 
-def _with_command(warning: str, tree: Tree, run: Run, diagnostics: Diagnostics) -> str:
-    """Return a warning with the commands of this run in place of words on how another weight of time is given."""
-    other = other_time(diagnostics.choices.time if diagnostics.choices else None)
-    if other is None:
-        return warning
-    made = _by_decoder(tree, run, with_key(run.decoder, "time", f"{other[0]:g}"))
-    return warning.replace(add_time(other[0]), f'use rgwot run "{made}" and then rgwot show "{made}"')
+def _without_command(warning: str) -> str:
+    """Return a warning that refers to the page instead of settings, if it says how another answer can be seen."""
+    said, separator, _ = warning.partition("; to see both, ")
+    # `rgwot.reporting.page.shell.in_window` has another way for seeds.
+    where = SEED_UNDER_SCORES if warning.startswith(OTHER_SEED) else TIME_UNDER_SCORES
+    return f"{said}; {where}" if separator else warning
+
+
+def _other_answers(tree: Tree, run: Run, diagnostics: Diagnostics) -> list[str]:
+    """Return the commands for answers that are supported almost equally, each as a note."""
+    others: dict[str, Run] = {}
+    if any(warning.startswith(OTHER_SEED) for warning in diagnostics.warnings or ()):
+        others["another try"] = replace(run, seed=run.seed + 1)
+    if time := other_time(diagnostics.choices.time if diagnostics.choices else None):
+        others[f"the answer with {time:g} as the weight of time"] = replace(
+            run, decoder=with_key(run.decoder, "time", f"{time:g}")
+        )
+    made = [(words, _key_steps_of(tree, other)) for words, other in others.items()]
+    return [f'to see {words}: rgwot run "{path}", then rgwot show "{path}"' for words, path in made]
 
 
 def number_in(decoder: str) -> int | None:
@@ -294,7 +304,7 @@ def _caution(videos: Sequence[str], left_out: LeftOutFacts | None) -> str:
     least, most = (f"{100 * end(left_out.shares, default=0):.0f}" for end in (min, max))
     between = "" if least == most else f" ({least} to {most})"
     share = f"{100 * left_out.frames_right:.0f} of 100 frames{between}"
-    return f"annotated videos, each labelled by the others, are right in {share}"
+    return f"annotated videos, each labelled by the others, are right in {share}; the other videos were not checked"
 
 
 def _keyed(names: Mapping[int, str]) -> dict[str, str]:
@@ -367,8 +377,8 @@ def read_curves(tree: Tree, runs: Sequence[Run]) -> list[Curve]:
     return curves
 
 
-def soundness(diagnostics: Diagnostics) -> dict[str, str]:
-    """Return cells on ``diagnostics.json`` of a run by their headings, without the empty ones."""
+def soundness(diagnostics: Diagnostics, more: Sequence[str] = ()) -> dict[str, str]:
+    """Return cells on ``diagnostics.json`` of a run by their headings, without the empty ones; ``more`` are notes."""
     task, alone = diagnostics.task or ScopeFacts(), diagnostics.video or ScopeFacts()
     labels, background = task.distinct_labels, task.background_share or 0.0
     cause = diagnostics.degenerate_cause or "one key step"
@@ -385,7 +395,7 @@ def soundness(diagnostics: Diagnostics) -> dict[str, str]:
         "Videos without frames": str(len(diagnostics.videos_without_frames) or ""),
         "Held-out videos": str(len(diagnostics.split.test if diagnostics.split else ()) or ""),
         "Weight of time": _weight_of_time(diagnostics),
-        "Notes": " ".join(map(as_sentence, [*(diagnostics.notes or ()), *warnings])),
+        "Notes": " ".join(map(as_sentence, [*(diagnostics.notes or ()), *warnings, *more])),
     }
     return {heading: cell for heading, cell in cells.items() if cell}
 
@@ -395,22 +405,25 @@ def _weight_of_time(diagnostics: Diagnostics) -> str:
     choice = diagnostics.choices.time if diagnostics.choices else None
     if choice is None:
         return ""
-    reason = choice.why or ""
-    if choice.agreement is not None:
-        reason = (
-            f"the orders of videos agree by {choice.concordance:.2f}, where 1 is the same and -1 the opposite; labels "
-            f"explain {choice.agreement:.0%} of other videos"
-        )
+    if choice.concordance is None:
+        return f"{choice.chosen:.0%}: {choice.why or ''}"
+    reasons = [
+        f"the orders of the videos agree by {choice.concordance:.2f} (1: the same, -1: the opposite); from "
+        f"{SAME_ORDER:g} on, {ONE_ORDER:.0%} are tried"
+    ]
     if choice.kept is not None:
-        reason += f", and {choice.kept:.0%} of that with common time"
-    return f"{choice.chosen:.0%}: {reason}"
+        reasons.append(
+            f"with {ONE_ORDER:.0%}, the key steps of some videos predict the others {choice.kept:.2f} times as well as "
+            f"without time, and at least {KEPT_SHARE:g} are needed"
+        )
+    return f"{choice.chosen:.0%}: {'; '.join(reasons)}"
 
 
 def as_sentence(note: str) -> str:
     """Return a note as a sentence; a setting's key at its start keeps its first letter.
 
-    >>> as_sentence("two answers compete"), as_sentence("decode.time: auto chose 0.08")
-    ('Two answers compete.', 'decode.time: auto chose 0.08.')
+    >>> as_sentence("another answer is possible"), as_sentence("decode.time: auto chose 0.08")
+    ('Another answer is possible.', 'decode.time: auto chose 0.08.')
     """
     first = note.partition(" ")[0]
     return f"{note}." if "." in first else f"{note[:1].upper()}{note[1:]}."
@@ -449,8 +462,7 @@ class _Card(NamedTuple):
 class _Line(TypedDict):
     """A video with its deviations by time, ``moments`` first: ``number`` are not doubtful, and ``doubtful`` are.
 
-    ``typical`` is the most typical video, ``given`` one that taught, and ``none`` what is said without a deviation, cut
-    as the texts of `Picture`.
+    ``typical`` is the most typical video, ``given`` one that taught, and ``none`` what is said without a deviation.
     """
 
     place: int
@@ -461,7 +473,7 @@ class _Line(TypedDict):
     given: bool
     moments: Sequence[DeviationFacts]
     others: Sequence[DeviationFacts]
-    none: Sequence[str]
+    none: str
 
 
 class Picture(NamedTuple):
@@ -517,7 +529,7 @@ def picture(
     deviations hold. ``shares`` says whether the procedure was learned from these recordings, so that its table may have
     their times. ``blind`` has the kinds of deviations that cannot be told. ``pending`` is a sentence if a second
     reading of the videos has yet to decide how sure deviations are; then only those of annotated videos are called
-    sure. ``competing`` are warnings of answers that are supported almost equally; the first is repeated.
+    sure. ``competing`` are warnings of answers that are supported almost equally.
     """
     # A video with a few marks is mostly found, and not annotated.
     taught = {video.id for video in videos if video.id in taught and video.status != "unscored"}
@@ -528,13 +540,8 @@ def picture(
     captions = [_caption(shown, [card.node.key_step for card in layer]) for layer in layers]
     marked = {step: f"{_STEP}{step}{_STEP}" for step in procedure.order}
     again = () if "repeated" in blind else again_sentences(procedure, recordings, marked)
-    doubted = [f"{briefly(warning)} (see Trust)." for warning in competing[:1]]
-    sentences = (
-        " ".join([order_sentence(procedure, marked), *again, *doubted]),
-        doubt_sentence(procedure, deviations, marked, doubts),
-    )
     headings, table = step_table(step_facts(procedure, *((recordings, every) if shares else ())), marked)
-    facts = deviation_facts(deviations, [*recordings, *(every or ())], taught)
+    facts = deviation_facts(deviations, recordings, taught, every)
     facts = [
         replace(
             row,
@@ -543,8 +550,12 @@ def picture(
         )
         for row in facts
     ]
+    sentences = (
+        " ".join([order_sentence(procedure, marked), *again, *_competing_sentence(competing)]),
+        doubt_sentence(procedure, facts, marked, doubts),
+    )
     lines = _lines(
-        procedure, facts, videos, recordings, taught,
+        procedure, facts, videos, taught,
         "deviations cannot be told here" if set(blind) >= {*KINDS} else "nothing found yet" if pending else "",
     )  # fmt: skip
     unknown = any(deviation.sureness is None and deviation.video not in taught for deviation in deviations)
@@ -556,7 +567,7 @@ def picture(
         [text for text in (" ".join(own), _also_sentence(number, facts, also)) if text],
         headings,
         [[cell.split(_STEP) for cell in row] for row in table],
-        _legend(layers),
+        _legend(layers, procedure.n_videos),
         layers,
         captions,
         lines,
@@ -566,24 +577,35 @@ def picture(
     )
 
 
-def _legend(layers: Sequence[Sequence[_Card]]) -> str:
+def _competing_sentence(warnings: Sequence[str]) -> list[str]:
+    """Return a sentence on warnings of other answers (`rgwot.keysteps.warnings.COMPETING`), if there are any."""
+    if not warnings:
+        return []
+    begins = "Another answer is possible" if len(warnings) == 1 else "Other answers are possible"
+    return [f"{begins}: {'; '.join(map(briefly, warnings))} (see Trust)."]
+
+
+def _legend(layers: Sequence[Sequence[_Card]], n_videos: int) -> str:
     """Return an explanation of the signs in a drawing of a procedure."""
     cards = [card for layer in layers for card in layer]
     says = any(card.after for layer in layers[1:] for card in layer)
     legend = (
         (
-            f"A dashed card was found in fewer than {100 * OPTIONAL_BELOW:.0f} % of the videos.",
+            f"A dashed card was found in fewer than {100 * OPTIONAL_BELOW:.0f} % of the videos: the others lack it, "
+            "or it was not recognised there.",
             any(card.node.optional for card in cards),
         ),
         (
-            "Key steps in one frame were found in either order, or their order is not known: it takes "
+            "Key steps in one frame were found in either order, or their order is not known: for two of them it takes "
             f"{FEWEST} videos that show both, nearly all of them in the same order.",
-            len(layers) < len(cards),
+            # With fewer videos, the first sentence says that no order is known.
+            len(layers) < len(cards) and n_videos >= FEWEST,
         ),
         (
             "Time runs from left to right: a card comes after everything in the card or frame before it"
             + (
-                "; if it says \N{LEFT DOUBLE QUOTATION MARK}after …\N{RIGHT DOUBLE QUOTATION MARK}, only after those."
+                "; if it says \N{LEFT DOUBLE QUOTATION MARK}after …\N{RIGHT DOUBLE QUOTATION MARK}, after those and "
+                "all that comes before them."
                 if says
                 else "."
             ),
@@ -658,14 +680,12 @@ def _lines(
     procedure: Procedure,
     deviations: Sequence[DeviationFacts],
     videos: Sequence[Video],
-    recordings: Sequence[Recording],
     taught: Collection[str],
     nothing: str = "",
 ) -> list[_Line]:
     """Return the videos with their deviations; ``nothing`` is the text for videos without deviation and annotation."""
     lines: list[_Line] = []
-    found, typical = {one.video: _found_again(one) for one in recordings}, procedure.most_typical
-    rows_of: dict[str, list[DeviationFacts]] = {}
+    typical, rows_of = procedure.most_typical, dict[str, list[DeviationFacts]]()
     for row in deviations:
         rows_of.setdefault(row.deviation.video, []).append(row)
     for place, video in enumerate(videos):
@@ -681,7 +701,7 @@ def _lines(
         if video.id not in taught:
             none = none or nothing
         if not none:
-            none = "only doubtful deviations" if others else found.get(video.id) or NOTHING
+            none = "only doubtful deviations" if others else NOTHING
         lines.append(
             _Line(
                 place=place,
@@ -692,21 +712,14 @@ def _lines(
                 given=video.id in taught,
                 moments=moments,
                 others=others,
-                none=none.split(_STEP),
+                none=none,
             )
         )
     return lines
 
 
-def _found_again(recording: Recording) -> str:
-    """Return which key steps a video repeats although that is not a deviation; often empty."""
-    counts = Counter(event.key_step for event in recording.events)
-    again = [f"{_STEP}{step}{_STEP} ({n} times)" for step, n in sorted(counts.items()) if n > 1]
-    return f"found again: {join_words(again)}" if again else ""
-
-
 def _most_different(lines: Sequence[_Line]) -> str:
-    """Return a sentence on the videos with the most deviations, and on the videos with the next most.
+    """Return a sentence on the videos with the most deviations that were found, and on those with the next most.
 
     Doubtful ones, which a line folds away, do not count. Returns an empty text if no video has more than these.
     """
@@ -714,18 +727,19 @@ def _most_different(lines: Sequence[_Line]) -> str:
     for line in lines:
         by_number.setdefault(line["number"], []).append(line)
     (most, first), *others = sorted(by_number.items(), reverse=True) or [(0, [])]
-    if not most:
+    # Many videos without their names say nothing.
+    if not most or len(first) > MOST_NAMED:
         return ""
 
-    def told(number: int, differing: Sequence[_Line], words: str = "") -> str:
+    def told(number: int, differing: Sequence[_Line]) -> str:
         names = [line["name"] for line in differing]
         sure = any(row.sureness == "sure" for line in differing for row in (*line["moments"], *line["others"]))
-        counted = f"{'' if sure else 'perhaps '}{number}{words}{' each' * (len(names) > 1)}"
+        counted = f"{'' if sure else 'perhaps '}{number}{' each' * (len(names) > 1)}"
         return f"{join_words(names) if len(names) <= MOST_NAMED else f'{len(names)} videos'} ({counted})"
 
-    first_told = told(most, first, " deviation" + "s" * (most > 1))
-    then = f", then {told(*others[0])}" if others and others[0][0] and len(first) == 1 else ""
-    return f"Most differ{'s' * (len(first) == 1)}: {first_told}{then}."
+    then = f", then in {told(*others[0])}" if others and others[0][0] and len(first) == 1 else ""
+    apart = ", not counting doubtful ones" if any(line["doubtful"] for line in lines) else ""
+    return f"Most deviations were found in {told(most, first)}{then}{apart}."
 
 
 def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], float | None]) -> list[str]:
@@ -741,4 +755,4 @@ def seeds_agree(run: Run, runs: Sequence[Run], agreed: Callable[[int, int], floa
     if not shares:
         return []
     mean = "" if len(shares) == 1 else ", on average over pairs"
-    return [f"{len(seeds)} seeds agree on {100 * sum(shares) / len(shares):.0f} % of the frames{mean}"]
+    return [f"{len(seeds)} tries agree in {100 * sum(shares) / len(shares):.0f} of 100 frames{mean}"]

@@ -16,9 +16,10 @@ from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from rgwot.keysteps.warnings import SEE_BOTH
 from rgwot.reporting.figures.style import BACKGROUND_COLOUR, STEP_COLOURS, UNMATCHED, ink_on
 
+#: How another answer can be seen, in warnings of a page.
+SEED_UNDER_SCORES, TIME_UNDER_SCORES = "the command for another try is under Scores", "its command is under Scores"
 #: The modules that start the page of a task and the first page of the window, and how modules import each other.
 START, HOME = "start.js", "home.js"
 _IMPORT = re.compile(r'^import .* from "\./(.+)";\n', re.MULTILINE)
@@ -102,4 +103,4 @@ def home_page() -> str:
 
 def in_window(text: str) -> str:
     """Return a text of a page with instructions for the window in place of those for a page without a server."""
-    return text.replace(SEE_BOTH, "to see both, choose Compare with another seed under Result")
+    return text.replace(SEED_UNDER_SCORES, "to see both, choose Compare with another seed under Result")

@@ -1,4 +1,4 @@
-"""GTCC, LAV and REMAP as the library's alignment losses: settings, batches, precision and training."""
+"""Settings, batches, precision and training of GTCC, LAV and REMAP, as for the library's alignment losses."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_gtcc_asks_about_the_frames_of_either_video() -> None:
 
 
 def test_lav_is_soft_dtw_over_the_frames_and_half_the_contrast_over_32() -> None:
-    """LAV divides both by N: 32 by default, 4 here."""
+    """Both terms are divided by N, which is 32 by default and 4 here."""
     batch = random_batch(1)
     total, align, cidm = losses(batch, of_family("lav", cidm__sigma=7.0, cidm__unit="seconds"))
     for p in range(3):

@@ -1,4 +1,4 @@
-"""ASOT and VASOT: what a step minimises, what is learned, and labels of awkward videos (peers 2 and 3)."""
+"""ASOT and VASOT: the loss of a step, learned key steps, and labels of degenerate videos (peers 2 and 3)."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_single_video_has_nothing_to_be_aligned_with() -> None:
     asot, vasot = (decode_by(name, one, 4, quick(), np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
     np.testing.assert_array_equal(asot.labels, vasot.labels)
-    # The same holds if the weight beta is 0; otherwise the other videos do matter.
+    # VASOT also equals ASOT if the weight beta is 0; otherwise the other videos matter.
     none = {**quick(), "vasot.beta": 0.0}
     asot, vasot = (decode_by(name, frames, 4, none, np.random.default_rng(3)) for name in BOTH)
     assert asot.facts["asot"] == vasot.facts["vasot"]
@@ -174,7 +174,7 @@ def dense_band(n: int, reach: int) -> torch.Tensor:
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("capped", [True, False])
 def test_a_padded_video_has_no_mass_after_its_own_frames(shared: bool, capped: bool) -> None:
-    """Compare with dense, masked matrices over all N frames, and one step size per batch if it is shared."""
+    """Compare with dense, masked matrices over all N frames; if ``shared``, the batch has one step size."""
     N, K, block = 64, 3, Asot(N=64, pad=True, r=0.05, capped=capped)
     # Frames and centres are near each other, so that gradients are small and step sizes large.
     toward = torch.nn.functional.one_hot(torch.tensor(0), 5)
@@ -227,7 +227,7 @@ def test_released_frames_are_scaled_as_drawn_with_the_copies_of_the_last() -> No
 @pytest.mark.parametrize("column", ["first", "last"])
 @pytest.mark.parametrize("pad", [False, True])
 def test_the_alignment_is_the_25_passes_over_dense_matrices(column: str, pad: bool) -> None:
-    """With the column ``last``, the first true frame is dropped instead of the virtual one, as in the released code."""
+    """If the virtual column is the last, the first true frame is dropped instead of it, as in the released code."""
     n, m, block = 18, 23, Asot(N=40, pad=pad, r=0.1)
     x, y = unit_vectors(n, 4).requires_grad_(), unit_vectors(m, 4, seed=1).requires_grad_()
     N, M = (40, 40) if pad else (n, m)
@@ -236,7 +236,7 @@ def test_the_alignment_is_the_25_passes_over_dense_matrices(column: str, pad: bo
     cost = torch.cat([torch.full((1, M), 0.5), cost])
     half = torch.full((N + 1, 1), 0.5)
     cost = torch.cat([half, cost] if column == "first" else [cost, half], dim=1).double()
-    # In both masks, the first position always counts; the frames follow.
+    # In both masks, position 0 is always allowed, and the frames follow.
     rows, columns = torch.arange(N + 1) <= n, torch.arange(M + 1) <= m
     mask = (rows[:, None] & columns).double()
     T = mask / mask.sum()

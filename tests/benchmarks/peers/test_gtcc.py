@@ -1,4 +1,4 @@
-"""GTCC against loops over anchors, Gaussians and frames, its fit against PyTorch's, its windows and draws by hand."""
+"""GTCC, compared with loops over anchors, Gaussians and frames; fits, compared with PyTorch's; windows and draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HVQ: assignment, moving means, dead codes and the gradient by hand, and as a decoder (peers 4)."""
+"""HVQ: hand-worked assignments, moving means, dead codes and gradients, and the decoder (peers 4)."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def costs(n: int, m: int, seed: int = 0, batch: int = 3) -> Tensor:
 
 
 def recursion(cost: Tensor, gamma: float) -> Tensor:
-    """R_NM of one matrix by the triple recursion, cell by cell, differentiable through autograd."""
+    """Return R_NM of one matrix by the recursion over three neighbours, cell by cell, differentiable by autograd."""
     n, m = cost.shape
     values = {(0, 0): cost.new_zeros(())}
     for i in range(1, n + 1):
@@ -57,7 +57,7 @@ def test_value_and_gradient_against_the_recursion(n: int, m: int, gamma: float) 
 
 
 def test_two_by_two_by_hand() -> None:
-    # Three paths share the corners: straight across, or through one of the other two cells.
+    # Three paths lead from corner to corner: straight across, or through one of the two other cells.
     cost = torch.tensor([[[0.3, 0.2], [0.7, 0.4]]], dtype=torch.float64, requires_grad=True)
     value = soft_dtw(cost, 0.5)
     through_right, through_below = math.exp(-0.2 / 0.5), math.exp(-0.7 / 0.5)

@@ -1,4 +1,4 @@
-"""L-BFGS on rows against PyTorch's, one problem at a time."""
+"""L-BFGS on many problems at once, compared with PyTorch's on one problem at a time."""
 
 from __future__ import annotations
 

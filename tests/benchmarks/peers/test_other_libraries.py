@@ -1,4 +1,4 @@
-"""Decoders of other libraries: they label every sample, and recover steps that are far apart."""
+"""Decoders of other libraries label every sample, and recover steps that are far apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fused partial transport against a sum over all quadruples of frames and against POT's solvers."""
+"""Fused partial transport, compared with a sum over all quadruples of frames and with POT's solvers."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_objective_and_stationarity_by_definition(virtual: bool, changes: dict[s
 @pytest.mark.filterwarnings("ignore:scipy.optimize:DeprecationWarning")
 @pytest.mark.parametrize("seed", range(3))
 def test_pot_states_the_whole_problem(seed: int) -> None:
-    """POT's L-BFGS-B solver takes any regulariser: the quadratic terms and the entropy are passed as one."""
+    """POT's L-BFGS-B solver accepts any regulariser, here the quadratic terms and the entropy together."""
     n, m = 7, 6
     s = SETTINGS
     cost = costs(seed, 1, n, m)
@@ -244,8 +244,8 @@ def test_the_virtual_frame_takes_mass_from_strangers() -> None:
 def test_without_a_price_on_marginals_it_is_pots_partial_transport_of_the_same_mass() -> None:
     """Costs are positive, so no marginal of the plan exceeds 1/N or 1/M, and POT's limits on them do not act.
 
-    In POT 0.9.7, the gradient of the fused problem has the sum of the linear cost, a constant, in place of its
-    entries, so for any alpha its loop minimises the structure alone. For the linear cost, its projection is compared.
+    In the fused problem, the gradient of POT 0.9.7 has the sum of the linear cost, a constant, in place of its entries,
+    so POT minimises the structure alone. With a linear cost, the plan is compared with the projection of its gradient.
     """
     cost, p, q = costs(3, 1, 9, 7), ot.unif(9), ot.unif(7)
     kernels = [laplace_kernel(size, 0.2).double().numpy() for size in (9, 7)]
@@ -286,7 +286,7 @@ def test_loss_by_plain_loops() -> None:
 
 @pytest.mark.parametrize("changes", [{}, {"ot.prior_time": "times"}, {"partial.lambda_c": 0.5}])
 def test_the_method_is_the_loss_of_its_plan(changes: dict[str, Any]) -> None:
-    """The gradients agree, too: the plan is that of the detached embeddings."""
+    """The gradients agree, too, if the plan is that of the detached embeddings."""
     batch = batch_of(12)
     batch.x.requires_grad_()
     actual = TrainedEncoder.of(nested({**FAMILIES["remap"].sets, **changes})).loss(batch)

@@ -1,4 +1,4 @@
-"""The segmentation problem of ASOT: its gradient, fixed points, sums and memory (peers 2)."""
+"""The segmentation problem of ASOT: gradient, fixed points, sums and memory (peers 2)."""
 
 from __future__ import annotations
 

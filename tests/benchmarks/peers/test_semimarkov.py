@@ -1,4 +1,4 @@
-"""The hidden semi-Markov model: its best segmentation against all segmentations, its estimates, and as a decoder."""
+"""The hidden semi-Markov model: its best segmentation among all segmentations, its estimates, and its decoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TW-FINCH against a direct reading of its definition, and as a decoder of several videos."""
+"""TW-FINCH, compared with a direct implementation of its definition; and its decoder of several videos."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_more_clusters_than_the_first_round_leaves_give_the_first_round() -> Non
 
 
 def test_a_cluster_is_at_the_mean_of_features_not_of_directions() -> None:
-    """The long second sample turns the first pair to 45 degrees: 85 from the second pair, which is 95 from the third.
+    """The long second sample turns the first pair to 45 degrees; the second pair is 85 from it and 95 from the third.
 
     With a mean of directions, the first pair would be at 25 degrees, and the second pair would join the third.
     """

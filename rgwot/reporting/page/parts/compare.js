@@ -3,7 +3,7 @@
 
 import { block, byId, make, offer, table } from "./dom.js";
 import { chip, titled } from "./looks.js";
-import { runTitle, stepTitle } from "./results.js";
+import { placeOf, runTitle, stepTitle } from "./results.js";
 import { DATA } from "./state.js";
 import { clock, percent, plural, score } from "./text.js";
 
@@ -62,8 +62,13 @@ export function drawComparison() {
   );
 }
 
-/** A line such as: Split: key step 2 of A is key step 7 and key step 8 of B. */
+/** A line such as: Split: key step 2 of A is key step 7, key step 8 and key step 9 of B. */
 function change(what, first, parts, verb, others, second) {
-  const listed = (steps) => steps.flatMap(([run, step], at) => [at ? " and " : "", chip(run, step, stepTitle(run, step))]);
-  return make("li", {}, `${what}: `, ...listed(parts), ` of ${first} ${verb} `, ...listed(others), ` of ${second}.`);
+  return make("li", {}, `${what}: `, ...joinedChips(parts), ` of ${first} ${verb} `, ...joinedChips(others), ` of ${second}.`);
+}
+
+/** The chips of key steps in their consensus order, joined by commas and "and". */
+function joinedChips(steps) {
+  const sorted = [...steps].sort(([run, one], [, other]) => placeOf(run, one) - placeOf(run, other));
+  return sorted.flatMap(([run, step], at) => [at === 0 ? "" : at === sorted.length - 1 ? " and " : ", ", chip(run, step, stepTitle(run, step))]);
 }
