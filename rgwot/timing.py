@@ -367,8 +367,20 @@ def runs(labels: npt.ArrayLike) -> Segments:
 
 
 def label_segments(time_s: NDArray[np.floating], labels: NDArray[np.integer], duration_s: float) -> pd.DataFrame:
-    """Return the segments of a video, a table ``start_s,end_s,key_step``; borders are half way between samples.
+    """Return the segments of a video, a table ``start_s,end_s,key_step``, as `label_borders` finds them."""
+    edges, steps = label_borders(time_s, labels, duration_s)
+    # Imported here, because planning needs this module and should not wait for pandas.
+    import pandas as pd
 
+    return pd.DataFrame({"start_s": edges[:-1], "end_s": edges[1:], "key_step": steps})
+
+
+def label_borders(
+    time_s: NDArray[np.floating], labels: NDArray[np.integer], duration_s: float
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the borders (S + 1,) in seconds and labels (S,) of the segments of a video.
+
+    Borders are half way between samples.
     Times ``time_s`` (T,), T >= 1, increase from 0 to below the duration; ``labels`` (T,) are whole numbers. If the
     samples end early, because the rest of the file could not be decoded, the segments end one usual step after the last
     sample, unless this leaves at most `allowed_loss` of the video.
@@ -385,8 +397,4 @@ def label_segments(time_s: NDArray[np.floating], labels: NDArray[np.integer], du
     end = float(duration_s)
     if len(times) > 1 and end - (end_of_samples := times[-1] + float(np.median(np.diff(times)))) > allowed_loss(end):
         end = end_of_samples
-    edges = np.concatenate([[0.0], before + (after - before) / 2, [end]])
-    # Imported here, because planning needs this module and should not wait for pandas.
-    import pandas as pd
-
-    return pd.DataFrame({"start_s": edges[:-1], "end_s": edges[1:], "key_step": steps})
+    return np.concatenate([[0.0], before + (after - before) / 2, [end]]), steps

@@ -56,7 +56,9 @@ def likeness(videos: Sequence[VideoFeatures]) -> dict[str, NDArray[np.floating]]
     # A channel that hardly varies in the study would outweigh all others.
     scale = np.maximum(scale, 0.01 * max(float(np.sqrt(np.square(scale).mean())), 1e-12))
     scaled = [(mean - every.mean(axis=0)) / scale for mean in means]
-    distances = [_distances(one, np.concatenate(scaled[:at] + scaled[at + 1 :])) for at, one in enumerate(scaled)]
+    # Once for all videos, because finding the thread pools takes longer than the distances.
+    with threadpool_limits(limits=1):
+        distances = [_distances(one, np.concatenate(scaled[:at] + scaled[at + 1 :])) for at, one in enumerate(scaled)]
     usual, nearly_all = (
         max(*(float(np.quantile(one, share)) for one in distances), _LEAST * np.sqrt(2 * every.shape[1]))
         for share in (0.5, 0.95)
@@ -139,7 +141,8 @@ def length_told(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures)
 def _from_known(known: Mapping[str, NDArray[np.floating]], video: VideoFeatures) -> NDArray[np.float64]:
     """Return the distances of evenly chosen samples of a video to the nearest samples of the study."""
     x = (_means(video, PER_VIDEO) - known["mean"]) / known["scale"]
-    return _distances(x, known["samples"].astype(np.float64))
+    with threadpool_limits(limits=1):
+        return _distances(x, known["samples"].astype(np.float64))
 
 
 def _chosen(video: VideoFeatures, count: int) -> NDArray[np.int64]:
@@ -154,6 +157,5 @@ def _means(video: VideoFeatures, count: int) -> NDArray[np.float64]:
 
 def _distances(x: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the distance of each sample to the nearest of the others."""
-    with threadpool_limits(limits=1):
-        squares = np.square(x).sum(axis=1)[:, None] + np.square(others).sum(axis=1) - 2 * x @ others.T
+    squares = np.square(x).sum(axis=1)[:, None] + np.square(others).sum(axis=1) - 2 * x @ others.T
     return np.asarray(np.sqrt(np.maximum(squares.min(axis=1), 0)))

@@ -196,16 +196,19 @@ def _clocks(x: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return which channels (C,) of samples (T, C) rise like a clock."""
     steps, count = np.diff(x, axis=0), np.arange(len(x)) - (len(x) - 1) / 2
     rises, spread = steps > 0, x.std(axis=0)
-    always = rises.all(axis=0)
-    low, high = np.quantile(steps, (0.05, 0.95), axis=0)
-    line = np.square(count @ x / len(x)) >= LINEAR * np.square(spread * count.std())
-    found = always & ((high <= EVEN * low) | line)
-    for channel in np.flatnonzero(~always & (spread > 0)):
+    always = np.asarray(rises.all(axis=0))
+    found = always.copy()
+    if always.any():
+        low, high = np.quantile(steps, (0.05, 0.95), axis=0)
+        line = np.square(count @ x / len(x)) >= LINEAR * np.square(spread * count.std())
+        found &= (high <= EVEN * low) | line
+    nearly = (steps >= 0).all(axis=0) | (rises.mean(axis=0) >= 1 - WRAPS)
+    for channel in np.flatnonzero(nearly & ~always & (spread > 0)):
         own, there = steps[:, channel], np.flatnonzero(steps[:, channel])
         if (own >= 0).all():
             # A clock in whole seconds, each of which several samples share.
             found[channel] = len(there) >= FEWEST and _even(own[there]) and _even(np.diff(there), 1)
-        elif rises[:, channel].mean() >= 1 - WRAPS:
+        else:
             falls = own <= 0
             found[channel] = _even(own[~falls]) and bool((own[falls] < -FEWEST * np.median(own[~falls])).all())
     return np.asarray(found)
@@ -297,12 +300,14 @@ def unusual(
     for name, values in recordings.items():
         lines = [values.far] if values.far else []
         first, after = values.still
-        others = [share for other, share in shares.items() if other != name]
-        usual = float(np.median(others)) if others else 0.0
-        longer = shares[name] >= STILL_FACTOR * usual or after - first >= STILL_FACTOR * values.next_still
+        still = after - first >= FEWEST and shares[name] >= STILL_SHARE
+        if still:
+            others = [share for other, share in shares.items() if other != name]
+            usual = float(np.median(others)) if others else 0.0
+            still = shares[name] >= STILL_FACTOR * usual or after - first >= STILL_FACTOR * values.next_still
         if values.far:
             pass  # such values are often repeated
-        elif after - first >= FEWEST and shares[name] >= STILL_SHARE and longer:
+        elif still:
             lines.append(
                 f"samples {first} to {after - 1} of {values.samples} are equal; was the sensor off, or was nothing "
                 "written? leave the recording, or this part, out"
@@ -383,16 +388,16 @@ def _called(channel: int, names: Sequence[str]) -> str:
 def _still_channels(name: str, recordings: Mapping[str, Values], names: Sequence[str]) -> list[str]:
     """Return lines on channels that stand still for long in one recording and never in the others."""
     mine, lines = recordings[name], []
-    others = [values for other, values in recordings.items() if other != name and values.samples]
     for channel, (first, after) in enumerate(mine.still_channels):
+        # First, because a comparison of all recordings with all others takes long.
+        if after - first < max(FEWEST, STILL_CHANNEL * mine.samples):
+            continue
         shares = [
             (values.still_channels[channel][1] - values.still_channels[channel][0]) / values.samples
-            for values in others
-            if channel < len(values.still_channels)
+            for other, values in recordings.items()
+            if other != name and values.samples and channel < len(values.still_channels)
         ]
-        if after - first < max(FEWEST, STILL_CHANNEL * mine.samples) or not shares:
-            continue
-        if float(np.median(shares)) <= max(RARELY_EQUAL, 2 / mine.samples):
+        if shares and float(np.median(shares)) <= max(RARELY_EQUAL, 2 / mine.samples):
             lines.append(
                 f"channel {_called(channel, names)} does not change from sample {first} to {after - 1} of "
                 f"{mine.samples}, but does in other recordings; was the sensor off? leave the recording out"

@@ -109,9 +109,9 @@ def agreement(
     (0.5, {1: 1.0, 2: 1.0})
     """
     a, b = np.concatenate(list(first)), np.concatenate(list(second))
-    names_a, rows = np.unique(a, return_inverse=True)
-    names_b, columns = np.unique(b, return_inverse=True)
-    table = contingency(rows, columns, len(names_a), len(names_b))
+    table = contingency(a, b, int(a.max()) + 1, int(b.max()) + 1)
+    names_a, names_b = (np.flatnonzero(table.any(axis=axis)) for axis in (1, 0))
+    table = table[np.ix_(names_a, names_b)]
     pairs = Matching(*np.intersect1d(names_a, names_b, return_indices=True)[1:]) if same else match(table)
     # Background is not matched, because it has no segments. A key step k without a partner becomes -k, which the other
     # result lacks.
@@ -124,11 +124,18 @@ def agreement(
         of_video.append((pair[0].labels[found_segments(*pair, overlap)], pair[0].labels, pair[1].labels))
     sides = [np.concatenate(labels) for labels in zip(*of_video, strict=True)]
     by_step = {step: _segments_f1(*(side[side == step] for side in sides)) for step in names_a.tolist() if step}
-    # Imported here, because the import takes a second, and most users of this module do not need it.
-    from sklearn.metrics import adjusted_rand_score
+    return _of_overlap((names_a, names_b), table, pairs, _adjusted_rand(table), _segments_f1(*sides), by_step)
 
-    rand = float(adjusted_rand_score(a, b))
-    return _of_overlap((names_a, names_b), table, pairs, rand, _segments_f1(*sides), by_step)
+
+def _adjusted_rand(overlap: IntArray) -> float:
+    """Return the adjusted Rand index of Hubert and Arabie (1985), from the numbers of common frames."""
+    both, of_a, of_b = (int(np.square(n).sum()) for n in (overlap, overlap.sum(axis=1), overlap.sum(axis=0)))
+    n = int(overlap.sum())
+    # Ordered pairs of frames: together in both results, only in the first, only in the second, in neither.
+    tp, fn, fp, tn = both - n, of_a - both, of_b - both, n**2 - of_a - of_b + both
+    if not (fn or fp):
+        return 1.0
+    return 2.0 * (tp * tn - fn * fp) / ((tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
 
 
 def _segments_f1(n_found: IntArray, first: IntArray, second: IntArray) -> float:

@@ -27,6 +27,7 @@ import zarr
 from numpy.typing import NDArray
 from zarr.codecs import BloscCodec, Crc32cCodec, ZstdCodec
 from zarr.errors import NodeNotFoundError
+from zarr.storage import LocalStore
 
 from rgwot.datasets.arrays import holding_file
 from rgwot.features import ARRAYS, CONV4C, OTHER, left_out
@@ -84,6 +85,24 @@ def whole(group: zarr.Group, name: str, path: Path) -> NDArray[Any]:
         raise TypeError(f"{name} is a group, expected an array")
     check_complete(array, path / name)
     return np.asarray(array[...])
+
+
+#: Files up to this number of bytes are read at once.
+SMALL_BYTES = 2**16
+
+
+class SmallFiles(LocalStore):
+    """A folder whose small files are read at once: with thousands of stores, a thread for each file takes longer."""
+
+    async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
+        """Return the content of a file, or None if it does not exist."""
+        path = self.root / key
+        try:
+            if prototype is not None and byte_range is None and path.stat().st_size <= SMALL_BYTES:
+                return prototype.buffer.from_bytes(path.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return await super().get(key, prototype, byte_range)
 
 
 Codec = Literal["none", "lz4", "zstd"]
@@ -231,7 +250,7 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
 
 def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
     try:
-        group = zarr.open_group(path, mode="r", zarr_format=3)
+        group = zarr.open_group(SmallFiles(path, read_only=True), mode="r", zarr_format=3)
     except (NodeNotFoundError, FileNotFoundError) as error:
         raise RgwotError(f"{path}: found no feature store, expected one that the workflow wrote") from error
     attributes = dict(group.attrs)
@@ -361,12 +380,15 @@ class StoreWriter:
         self._time_s = np.asarray(time_s, dtype=np.float64)
         self._group = zarr.open_group(path, mode="a", zarr_format=3)
         # An existing array is kept with its chunks; creating one is atomic, because its metadata is a single file.
-        if name not in self._group:
+        if name in self._group:
+            with zarr.config.set({"array.write_empty_chunks": True}):
+                array = self._group[name]
+        else:
             names = ("frame", "channel", "y", "x")[: len(shape)]
             chunk = min(len(time_s), CHUNK)
-            create(self._group, name, shape, chunk, dtype=dtype, compressors=CODECS[codec], dimension_names=names)
-        with zarr.config.set({"array.write_empty_chunks": True}):
-            array = self._group[name]
+            array = create(
+                self._group, name, shape, chunk, dtype=dtype, compressors=CODECS[codec], dimension_names=names
+            )
         assert isinstance(array, zarr.Array)
         self._array = array
         self._resize(len(time_s))

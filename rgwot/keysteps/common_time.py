@@ -162,7 +162,7 @@ def choose_share(
         return segment(own, few, K, quick, np.random.default_rng([seed, 2, start])).labels
 
     found = in_threads(lambda start: segmented(samples, start), range(STARTS))
-    J = float(np.mean([explained_share(samples, labels, few) for labels in found]))
+    J = float(np.mean(in_threads(lambda labels: explained_share(samples, labels, few), found)))
     same_order = float(np.mean([concordance(labels, few) for labels in found]))
     choice = TimeChoice(chosen=0.0 if J <= 0 else HINT, agreement=J, concordance=same_order)
     if J <= 0 or same_order < (1 - NEAR) * SAME_ORDER:
@@ -170,7 +170,7 @@ def choose_share(
     common = references(x, lengths)
     timed = with_time(samples, few, ONE_ORDER, common)
     ordered = in_threads(lambda start: segmented(timed, start), range(STARTS))
-    explained = float(np.mean([explained_share(samples, labels, few) for labels in ordered])) / J
+    explained = float(np.mean(in_threads(lambda labels: explained_share(samples, labels, few), ordered))) / J
     other = float(np.mean([differ(*pair, K) for pair in zip(found, ordered, strict=True)]))
     choice = replace(choice, kept=explained, differ=other)
     if same_order < SAME_ORDER or explained < KEPT_SHARE:

@@ -33,7 +33,14 @@ from rgwot.keysteps.interface import (
     matched,
     middle_times,
 )
-from rgwot.keysteps.meanfield import MeanField, decoded, label, label_at_once, segment
+from rgwot.keysteps.meanfield import (
+    MeanField,
+    decoded,
+    label,
+    label_at_once,
+    label_directions,
+    segment_directions,
+)
 from rgwot.keysteps.ordering import order_information
 from rgwot.keysteps.settings import Consensus, MeanfieldSettings
 from rgwot.runtime.errors import RgwotError
@@ -381,12 +388,14 @@ def restore_consensus(learned: Learned, K: int, consensus: Consensus, at_once: b
     whitening = Whitening(learned["whitening_mean"], learned["whitening_basis"])
     classifier = Classifier(learned["weights"], learned["offsets"])
     quick = meanfield.model_copy(update={"epsilon": consensus.epsilon, **(AT_ONCE if at_once else {})})
-    label_by = label_at_once if at_once else label
+    label_member, label_by = (label_directions, label_at_once) if at_once else (label, label)
 
     def predict(others: Frames) -> Decoded:
         parts = blocks_of(others, consensus.blocks)
+        if at_once:
+            parts = [directions(part) for part in parts]
         members = [
-            label_by(parts[i % len(parts)], others.lengths, *member, quick)
+            label_member(parts[i % len(parts)], others.lengths, *member, quick)
             for i, member in enumerate(zip(centres, shares, strict=True))
         ]
         space = whitening.apply(side_by_side(members, shares))
@@ -433,11 +442,11 @@ def _pool(
     # One start and few rounds are enough: among many segmentations, none needs to be good by itself, or to converge.
     changes = {"restarts": 1, "max_iterations": consensus.rounds, "epsilon": consensus.epsilon}
     quick = meanfield.model_copy(update=changes)
-    parts = blocks_of(frames, consensus.blocks)
+    parts = [directions(part) for part in blocks_of(frames, consensus.blocks)]
 
     def member(numbered: tuple[int, np.random.Generator]) -> MeanField:
         number, own = numbered
-        return segment(parts[number % len(parts)], frames.lengths, K, quick, own)
+        return segment_directions(parts[number % len(parts)], frames.lengths, K, quick, own)
 
     members = in_threads(member, enumerate(generator.spawn(consensus.partitions)))
     shares = [member.shares for member in members]
@@ -456,13 +465,15 @@ def _best(
     starts: int,
 ) -> MeanField:
     """Segment the samples of pools (T, D) side by side from several starts; return the segmentation of least cost."""
-    x = np.concatenate(pools, axis=1)
+    x = directions(np.concatenate(pools, axis=1))
     single = meanfield.model_copy(update={"restarts": 1})
 
     def cost(field: MeanField) -> float:
         return float(field.energies[-1]) / len(x) - consensus.order * order_information(field.labels, lengths)
 
-    return min(in_threads(lambda own: segment(x, lengths, K, single, own), generator.spawn(starts)), key=cost)
+    return min(
+        in_threads(lambda own: segment_directions(x, lengths, K, single, own), generator.spawn(starts)), key=cost
+    )
 
 
 def _widened(columns: NDArray[np.floating], width: int) -> NDArray[np.floating]:

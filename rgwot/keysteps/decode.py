@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rgwot.columns import SEGMENT_COLUMNS
 from rgwot.diagnostics import Choices, Diagnostics, LabelledFacts, ScopeFacts, Split, TimeChoice
 from rgwot.embedding.interface import USUAL, EmbeddedTask
 from rgwot.embedding.pace import at_usual_pace
@@ -23,12 +24,21 @@ from rgwot.keysteps.extended import NUMBERS, extended, renumbered, restored
 from rgwot.keysteps.graphcut import INSTEAD
 from rgwot.keysteps.interface import NO_CLUSTER, UNKNOWN, Decode, Given, Learned, Predict, differ, directions
 from rgwot.keysteps.labelling import ByVideo, Labelling, extra_of, labelling_of, split_by_video, with_given
-from rgwot.keysteps.ordering import KeySteps, Order, counted, generator_for, procedure_of, usual_of, video_order
+from rgwot.keysteps.ordering import (
+    KeySteps,
+    Order,
+    counted,
+    divided,
+    generator_for,
+    procedure_of,
+    usual_of,
+    video_order,
+)
 from rgwot.keysteps.settings import Clustering, Decoder, Labelled, Meanfield, MeanfieldSettings, resolved_K
 from rgwot.keysteps.warnings import doubts, no_background
 from rgwot.runtime.errors import RgwotError
 from rgwot.runtime.progress import with_progress
-from rgwot.timing import label_segments
+from rgwot.timing import label_borders
 
 log = logging.getLogger(__name__)
 
@@ -361,11 +371,16 @@ def _evidence(task: EmbeddedTask, clusters: _Clusters, K: int) -> tuple[ByVideo,
 
 def segments_of(task: EmbeddedTask, key_steps: ByVideo) -> dict[str, pd.DataFrame]:
     """Return the segments of videos from the key steps (T,) of their samples."""
-    return {
-        name: label_segments(video.time_s, key_steps[name], video.duration_s)
+    found = {
+        name: label_borders(video.time_s, key_steps[name], video.duration_s)
         for name, video in task.videos.items()
         if name in key_steps
     }
+    columns = [(edges[:-1], edges[1:], steps) for edges, steps in found.values()]
+    arrays = map(np.concatenate, zip(*columns, strict=True))
+    # Without a video there is no column.
+    table = pd.DataFrame(dict(zip(SEGMENT_COLUMNS[2:], arrays, strict=False)))
+    return divided(table, {name: len(steps) for name, (_, steps) in found.items()})
 
 
 def _equal_segments(task: EmbeddedTask, labels: Mapping[str, NDArray[np.int64]], K: int) -> float:

@@ -67,7 +67,9 @@ class Windows:
         if len(self._sums) != len(p):
             self._sums = np.zeros((len(p), p.shape[1] + 1))
         sums = self._sums
-        np.cumsum(p, axis=1, out=sums[:, 1:])
+        # Row by row, as NumPy lets other threads run during the sum of a long vector, but not of a few rows.
+        for row, own in zip(p, sums[:, 1:], strict=True):
+            np.cumsum(row, out=own)
         # All indices are valid; "clip" skips the check, which makes `take` a third faster.
         sums_here = sums.take(self._behind, axis=1, mode="clip")
         sums_here -= sums.take(self._first, axis=1, mode="clip")
@@ -85,6 +87,7 @@ class _Chain:
         self.block, self.shares = settings, shares
         self.lengths = np.asarray(lengths, dtype=np.int64)
         self.starts = first_samples(lengths)
+        self.video = np.repeat(np.arange(len(self.lengths)), self.lengths)
         self.windows = Windows(lengths, settings.window)
         pull = settings.lambda_video + (settings.lambda_ if shares is None else 0.0)
         self.eta = 1 / (1 + pull / settings.epsilon)
@@ -111,7 +114,7 @@ class _Chain:
             of_video = np.add.reduceat(p, self.starts, axis=1) / self.lengths
             popularity = _log(K * of_video)
             energy += block.lambda_video * float((self.lengths * of_video * popularity).sum())
-            gradient += np.repeat(block.lambda_video * popularity, self.lengths, axis=1)
+            gradient += (block.lambda_video * popularity).take(self.video, axis=1, mode="clip")
         return float(energy), gradient
 
     def update(self, log_p: Array, gradient: Array) -> tuple[Array, Array]:
@@ -130,13 +133,14 @@ class _Chain:
     ) -> MeanField:
         """Alternate updates of centres, unless they are fixed, and of memberships, until the energy stands still.
 
-        The samples ``held`` keep their memberships.
+        The samples ``held`` keep their memberships. With fixed centres, the energy after the last possible update is
+        left out.
         """
         block, first = self.block, (log_p, p)
         unary = _unary(x, centres, block.alpha)
         energy, gradient = self.evaluate(log_p, p, unary)
         energies = [energy]
-        for _ in range(block.max_iterations):
+        for turn in range(1, block.max_iterations + 1):
             before = energies[-1]
             if not fixed:
                 centres = _centres(x, p, centres)
@@ -145,10 +149,12 @@ class _Chain:
                 energies.append(energies[-1] + float(np.vdot(p, change)))
                 gradient += change
                 unary = moved
-            for _ in range(block.inner):
+            for step in range(1, block.inner + 1):
                 log_p, p = self.update(log_p, gradient)
                 if held is not None:
                     log_p[:, held], p[:, held] = first[0][:, held], first[1][:, held]
+                if fixed and (turn, step) == (block.max_iterations, block.inner):
+                    break
                 energy, gradient = self.evaluate(log_p, p, unary)
                 energies.append(energy)
             if before - energies[-1] <= block.tolerance * p.shape[1]:
@@ -203,7 +209,13 @@ def segment(
     Parameters are the same as for `minimise_energy`. If fewer than K directions differ, there are only as many key
     steps as different directions.
     """
-    x = directions(x)
+    return segment_directions(directions(x), lengths, K, settings, generator)
+
+
+def segment_directions(
+    x: Array, lengths: Sequence[int], K: int, settings: MeanfieldSettings, generator: np.random.Generator
+) -> MeanField:
+    """Segment directions, as `segment` does; for samples that are segmented many times."""
     start = kmeans(x.astype(np.float32), K, generator, restarts=settings.restarts).labels
     used, start = np.unique(start, return_inverse=True)
     return _minimised(x, lengths, np.eye(len(used))[start], settings)
@@ -227,7 +239,14 @@ def label_at_once(
 
     All videos end in the same round, when their total energy no longer falls.
     """
-    x, popularity = directions(x), settings.lambda_ * _log(len(shares) * shares)
+    return label_directions(directions(x), lengths, centres, shares, settings)
+
+
+def label_directions(
+    x: Array, lengths: Sequence[int], centres: Array, shares: Array, settings: MeanfieldSettings
+) -> Array:
+    """Return the memberships of directions, as `label_at_once` does; for samples that are labelled many times."""
+    popularity = settings.lambda_ * _log(len(shares) * shares)
     log_p = -(_unary(x, centres, settings.alpha) + popularity[:, None]) / settings.epsilon
     log_p -= log_p.max(axis=0)
     log_p -= np.log(np.exp(log_p).sum(axis=0))
@@ -288,7 +307,8 @@ def _unary(x: Array, centres: Array, alpha: float) -> Array:
 
 def _centres(x: Array, p: Array, centres: Array) -> Array:
     """Return the centres (K, D) of least energy; a centre stays if it has no members, or if they cancel."""
-    sums = p @ x
+    # Unlike the operator, `dot` lets other threads run even if the product is small.
+    sums = np.dot(p, x)
     norms = np.linalg.norm(sums, axis=1, keepdims=True)
     return np.asarray(np.divide(sums, norms, out=centres.copy(), where=norms > LEAST_MEMBERSHIP * len(x)))
 

@@ -268,14 +268,31 @@ def counted(
     """
     kept = without_slivers(occurrences(evidence or segments), usual, annotated)
     events = {recording.video: recording.events for recording in kept}
-    return {video: _with_occurrences(table, events[video]) for video, table in segments.items()}
+    sizes, table = {video: len(rows) for video, rows in segments.items()}, pd.concat(segments.values())
+    borders = np.cumsum(list(sizes.values()))[:-1]
+    starts, ends, steps = (np.split(table[name].to_numpy(), borders) for name in SEGMENT_COLUMNS[2:])
+    found = [
+        _occurring(*own, events[video]) for video, own in zip(sizes, zip(starts, ends, steps, strict=True), strict=True)
+    ]
+    shows, counts = map(np.concatenate, zip(*found, strict=True))
+    return divided(table.assign(shows=shows, counts=counts), sizes)
 
 
-def _with_occurrences(table: pd.DataFrame, events: Sequence[Event]) -> pd.DataFrame:
-    """Return the segments of a video with what they show, and whether they count, by the events of the evidence."""
-    starts, ends, shows = (table[name].to_numpy() for name in ("start_s", "end_s", "key_step"))
-    shows, middles = shows.copy(), (starts + ends) / 2
-    counts, moved = np.zeros(len(table), dtype=bool), []
+def divided(table: pd.DataFrame, sizes: Mapping[str, int]) -> dict[str, pd.DataFrame]:
+    """Divide a table into those of videos, one after the other; much faster than making a table for each video."""
+    ends = np.cumsum(list(sizes.values())).tolist()
+    return {
+        video: table.iloc[end - size : end].reset_index(drop=True)
+        for (video, size), end in zip(sizes.items(), ends, strict=True)
+    }
+
+
+def _occurring(
+    starts: NDArray[np.float64], ends: NDArray[np.float64], steps: NDArray[np.int64], events: Sequence[Event]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return what the segments (S,) of a video show, and whether they count, by the events of the evidence."""
+    shows, middles = steps.copy(), (starts + ends) / 2
+    counts, moved = np.zeros(len(steps), dtype=bool), []
     for event in events:
         own = (shows == event.key_step) & (event.start_s <= middles) & (middles < event.end_s)
         counts |= own
@@ -286,7 +303,7 @@ def _with_occurrences(table: pd.DataFrame, events: Sequence[Event]) -> pd.DataFr
         common[counts | (shows == 0)] = 0
         if common.max(initial=0) > 0:
             shows[common.argmax()], counts[common.argmax()] = event.key_step, True
-    return table.assign(shows=shows, counts=counts)
+    return shows, counts
 
 
 def usual_of(segments: Mapping[str, pd.DataFrame], held_out: Collection[str] = ()) -> dict[int, float]:

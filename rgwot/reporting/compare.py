@@ -88,15 +88,20 @@ def answer_of(segments: pd.DataFrame, where: Path | str = "segments") -> Answer:
     Raises RgwotError, with a message that begins with ``where``, if the segments of a video have gaps or overlap.
     """
     labels, occurring = dict[str, IntArray](), dict[str, IntArray]()
-    for video, rows in segments[segments["scope"] == "task"].groupby("video", sort=False):
-        times = sample_times(rows["end_s"].max(), RATE)
+    task = segments[segments["scope"] == "task"]
+    # Arrays, because a table per video would dominate the time for thousands of videos.
+    starts, ends, steps = (task[name].to_numpy() for name in ("start_s", "end_s", "key_step"))
+    rows_of = task.groupby("video", sort=False).indices
+    for recording in recordings_from_segments(task):
+        video, rows = recording.video, rows_of[recording.video]
+        times = sample_times(ends[rows].max(), RATE)
         try:
-            labels[str(video)] = predicted_labels(rows["start_s"], rows["end_s"], rows["key_step"], times)
+            labels[video] = predicted_labels(starts[rows], ends[rows], steps[rows], times)
         except ValueError as error:
             raise RgwotError(f"{where}: video {video!r}: {error}; decode again") from None
-        occurring[str(video)] = np.zeros_like(labels[str(video)])
-        for event in recordings_from_segments(rows)[0].events:
-            occurring[str(video)][(event.start_s <= times) & (times < event.end_s)] = event.key_step
+        occurring[video] = np.zeros_like(labels[video])
+        for event in recording.events:
+            occurring[video][(event.start_s <= times) & (times < event.end_s)] = event.key_step
     return Answer(labels, occurring)
 
 

@@ -331,15 +331,21 @@ def _body(segments: pd.DataFrame, recordings: Sequence[Recording], videos: pd.Da
     """
     place = {video: str(at) for at, video in enumerate(videos["video"])}
     by_video: dict[str, Any] = {}
-    for video, rows in segments[segments["video"].isin(place)].groupby("video", sort=False):
+    segments = segments[segments["video"].isin(place)]
+    # Arrays, because a table per video would dominate the time for thousands of videos.
+    ends = np.rint(segments["end_s"].to_numpy(np.float64) * 1000).astype(np.int64)
+    starts, steps = segments["start_s"].to_numpy(), segments["key_step"].to_numpy()
+    shown = segments["shows"].where(segments["counts"], 0).to_numpy()
+    rows_of = segments.groupby("video", sort=False).indices
+    for video in segments["video"].unique():
+        rows = np.asarray(rows_of[video])
         if len(rows) > MOST_SEGMENTS:
             by_video[place[video]] = {"many": len(rows)}
             continue
-        rows = rows.sort_values("start_s", kind="stable")
-        ends = np.rint(rows["end_s"].to_numpy(np.float64) * 1000).astype(np.int64)
-        by_video[place[video]] = {"ends": ends.tolist(), "steps": rows["key_step"].tolist()}
-        shown = rows["shows"].where(rows["counts"], 0).tolist()
-        other = {str(at): step for at, step in enumerate(shown) if step != rows["key_step"].iat[at]}
+        rows = rows[np.argsort(starts[rows], kind="stable")]
+        own = steps[rows].tolist()
+        by_video[place[video]] = {"ends": ends[rows].tolist(), "steps": own}
+        other = {str(at): step for at, step in enumerate(shown[rows].tolist()) if step != own[at]}
         if other:
             by_video[place[video]]["shows"] = other
     orders = {recording.video: first_order(recording.events) for recording in recordings if recording.video in place}
@@ -679,10 +685,13 @@ def _lines(
 ) -> list[_Line]:
     """Return the videos with their deviations; ``nothing`` is the text for videos without deviation and annotation."""
     lines: list[_Line] = []
+    typical, rows_of = procedure.most_typical, dict[str, list[DeviationFacts]]()
+    for row in deviations:
+        rows_of.setdefault(row.deviation.video, []).append(row)
     for place, video in enumerate(videos):
         if video.status == "skipped":
             continue
-        of_video = [row for row in deviations if row.deviation.video == video.id]
+        of_video = rows_of.get(video.id, [])
         # The most surprising deviations come first.
         first = [row for row in of_video if row.sureness != "doubtful"][:MOST_DEVIATIONS]
         of_video.sort(key=lambda row: (row.deviation.start_s, row.deviation.key_step))
@@ -699,7 +708,7 @@ def _lines(
                 name=video.name,
                 number=len(of_video) - doubtful,
                 doubtful=doubtful,
-                typical=video.id == procedure.most_typical,
+                typical=video.id == typical,
                 given=video.id in labelled,
                 moments=moments,
                 others=others,

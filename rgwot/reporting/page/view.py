@@ -75,9 +75,10 @@ def write_view(
     embedded = stored.videos
     segments = read_segments(segments_csv)
     task = segments[segments["scope"] == "task"]
+    by_video = dict(list(task.groupby("video", sort=False)))
     videos: dict[str, Samples] = {}
     for name, video in embedded.items():
-        segments_here = task[task["video"] == name]
+        segments_here = by_video.get(name, task[:0])
         try:
             # Segments that do not count as their key step are not examples of it.
             shown = segments_here["shows"].where(segments_here["counts"], 0)
@@ -116,6 +117,8 @@ def _typical(videos: Mapping[str, Samples], step: int) -> list[_TypicalFrame]:
         name: Samples(*(part[samples.key_step == step] for part in samples)) for name, samples in videos.items()
     }
     mean = np.concatenate([samples.embedding for samples in samples_of.values()]).mean(axis=0)
+    # With enough videos, only the nearest sample of each can be among the chosen ones.
+    most = 1 if sum(len(samples.time_s) > 0 for samples in samples_of.values()) >= TYPICAL else TYPICAL
     frames: list[tuple[int, float, str, float]] = []
     for name, samples in samples_of.items():
         distances = np.linalg.norm(samples.embedding - mean, axis=1)
@@ -123,7 +126,9 @@ def _typical(videos: Mapping[str, Samples], step: int) -> list[_TypicalFrame]:
         # The sort is stable: the earlier of two frames at the same distance comes first.
         for place in np.argsort(distances, kind="stable"):
             time_s = float(samples.time_s[place])
-            if len(chosen) < TYPICAL and all(abs(time_s - other) >= APART_S for other in chosen):
+            if len(chosen) == most:
+                break
+            if all(abs(time_s - other) >= APART_S for other in chosen):
                 frames.append((len(chosen), float(distances[place]), name, time_s))
                 chosen.append(time_s)
     return [_TypicalFrame(name, time_s, distance) for _, distance, name, time_s in sorted(frames)[:TYPICAL]]
