@@ -211,18 +211,18 @@ def _seconds(recordings: Sequence[Recording]) -> dict[int, float]:
 
 
 def order_sentence(procedure: Procedure, names: Mapping[int, str] | None = None) -> str:
-    """Return the consensus order in words, with the number of videos of each key step that some videos lack.
+    """Return the consensus order in words, with the number of videos of each optional key step.
 
     It says which key steps were found in any order, of which no order is known, and whether every "then" is known.
     """
     if not procedure.nodes:
         return "No key step was found: everything is background."
     n = procedure.n_videos
-    lacked = {node.key_step: f" (found in {node.n_videos} of {n})" for node in procedure.nodes if node.n_videos < n}
+    seldom = {node.key_step: f" (found in {node.n_videos} of {n})" for node in procedure.nodes if node.optional}
     group_of = {step: group for group in (*procedure.either_order, *procedure.unordered) for step in group}
     parts: dict[tuple[int, ...], list[str]] = {}
     for step in procedure.order:
-        title = step_title(step, names) + lacked.get(step, "")
+        title = step_title(step, names) + seldom.get(step, "")
         parts.setdefault(group_of.get(step, (step,)), []).append(title)
     if len(procedure.nodes) == 1:
         return f"One key step was found: {parts.popitem()[1][0]}."

@@ -26,8 +26,9 @@ def test_a_procedure_is_its_sentences_and_tables():
     videos = recordings(*[(1, 2, 3, 4), (1, 3, 2, 4)] * 4, (1, 3, 2, 4, 5), (1, 3, 4))
     procedure = learn(videos, "intersection")
     assert drawn(procedure, deviations(procedure, videos), videos, {1: "open the box", 5: "wipe"}) == [
-        "The order that best fits the videos is open the box, then step 3 and step 2 (found in 9 of 10), found "
-        "in either order, then step 4 and wipe (found in 1 of 10), no order known.",
+        "The order that best fits the videos is open the box, then step 3 and step 2, found "
+        "in either order, then step 4 and wipe (found in 1 of 10), no order known. "
+        'Not every "then" is known: see After in the table.',
         "",
         "Key step        Found in  Median time  Share of time  After                               In any order with  "
         "No order known with",
