@@ -375,7 +375,8 @@ def test_lengths_that_cannot_be_meant_and_channels_last_are_doubted() -> None:
 
     assert told(2) == told(40) == told(0.01) == []
     assert told(1e9) == [
-        "features: recordings last at most 4e-08 s; expected seconds; are the times, or the rate, in another unit?"
+        "features: recordings last at most 4e-08 s; expected the longest to last 1 s to 24 hours; give times in "
+        "seconds, and rates per second"
     ]
     assert "up to 111 hours" in told(1e-4)[0]
     # Times in minutes.

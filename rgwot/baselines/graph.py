@@ -97,7 +97,7 @@ def unity_graph(videos: Sequence[NDArray[np.float32]], neighbours: int) -> tuple
 
 
 def random_walks(graph: csr_array, walks: int, length: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return random walks from every node, in random order: (C walks, length) nodes.
+    """Return ``walks`` random walks from each of the C nodes, in random order: nodes (C * walks, length).
 
     With p = q = 1 of Node2Vec (Grover and Leskovec, KDD 2016), the only setting used here, a walk goes to any neighbour
     with equal probability and forgets where it came from. ``graph`` (C, C) has an entry for every edge, and every node

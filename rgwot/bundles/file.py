@@ -132,10 +132,11 @@ class Bundle:
     parts: Mapping[str, bytes]
 
     def arrays(self, part: str) -> dict[str, NDArray[Any]]:
-        """Return the arrays of a part by name; raise RgwotError unless their numbers are real and finite.
+        """Return the arrays of a part by name; raise RgwotError unless their numbers are real and, as a rule, finite.
 
-        The usual length is NaN if it is unknown. Single numbers and what a decoder learned may be infinite: limits can
-        be open, and classes without samples have a score of minus infinity.
+        There are two exceptions. `USUAL`, the usual length of a video, is NaN if it is unknown. Single numbers and
+        arrays that a decoder learned may be infinite: limits can be open, and classes without samples have a score of
+        minus infinity.
         """
         try:
             with np.load(io.BytesIO(self.parts[part]), allow_pickle=False) as content:

@@ -330,7 +330,8 @@ def unlikely_lengths(lengths_s: Collection[float]) -> str:
     """Return a line if recordings of these lengths in seconds are too short or too long together, or an empty text.
 
     >>> unlikely_lengths([4e-8, 5e-8])
-    'recordings last at most 5e-08 s; expected seconds; are the times, or the rate, in another unit?'
+    'recordings last at most 5e-08 s; expected the longest to last 1 s to 24 hours; give times in seconds, and rates \
+per second'
     >>> unlikely_lengths([60, 70])
     ''
     """
@@ -338,7 +339,8 @@ def unlikely_lengths(lengths_s: Collection[float]) -> str:
     if BRIEF_S <= longest <= LONG_S:
         return ""
     last = f"at most {longest:.3g} s" if longest < BRIEF_S else f"up to {longest / 3600:,.3g} hours"
-    return f"recordings last {last}; expected seconds; are the times, or the rate, in another unit?"
+    expected = "expected the longest to last 1 s to 24 hours; give times in seconds, and rates per second"
+    return f"recordings last {last}; {expected}"
 
 
 def usual_length(lengths: Collection[float]) -> float:

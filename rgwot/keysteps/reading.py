@@ -1,10 +1,11 @@
-r"""A second reading of videos, by which deviations are decided (methods 9.10).
+r"""A second reading of videos, which decides how sure deviations are (methods 9.10).
 
-Decoders use time, order and warping; these find a key step at its usual time although it was left out. Here, every
-video is read by appearance alone, as linear classifiers that learned from the *other* videos see it, with a hidden
-semi-Markov model in which every order is possible, at a price. The difference in log probability between the best
-reading with a deviation and the best one without is compared with the differences of the task's own videos, as they
-are and after the same deviation was made in them: a key step was cut out, moved or repeated.
+Decoders use time, order and warping, so they find a key step at its usual time even if it was left out. Here, every
+video is read by appearance alone: linear classifiers that learned from the *other* videos score its samples, and a
+hidden semi-Markov model, in which every order is possible but unusual ones are less probable, finds the best reading.
+The difference in log probability between the best reading with a deviation and the best one without is compared with
+the differences of the task's own videos, as they are and in copies into which the same deviation was put by cutting
+out, moving or repeating a key step.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ NEAR = 0.02
 """A sample is seen together with two others, this share of the video's length before and after it."""
 
 COMPONENTS = 48
-"""Number of principal components of samples in context that classifiers take."""
+"""Number of principal components of samples in context that the classifiers use."""
 
 PACE = 0.2
 """Weight of a sample's log likelihood if a video has `PER_VIDEO` samples; below 1, as neighbouring samples are
@@ -44,13 +45,13 @@ ROUNDS = 1
 """Rounds in which the readings of all videos replace the labels that classifiers learn from."""
 
 UNSEEN = 0.3
-"""Number of unseen transitions that are added for each key step, spread evenly over all key steps and the end."""
+"""Number of transitions added to those counted from each key step, spread evenly over all key steps and the end."""
 
 SPREAD = (0.4, 1.2)
 """Least and largest standard deviation of the logarithm of a duration."""
 
 NEVER = -1e9
-"""Log probability of the impossible."""
+"""Log probability of what is impossible."""
 
 
 class Chain(NamedTuple):
@@ -75,7 +76,7 @@ class Chain(NamedTuple):
 
     @classmethod
     def fit(cls, videos: Sequence[Integers], K: int) -> Chain:
-        """Count in videos with labels (T,), 0 for background; labels below 0 are unknown and belong to no segment."""
+        """Learn from videos with labels (T,), 0 for background; labels below 0 are unknown and belong to no segment."""
         counts = np.full((K + 1, K + 1), UNSEEN / (K + 1))
         lengths: list[list[int]] = [[] for _ in range(K + 1)]
         borders = np.array([0.5, 0.5])
@@ -110,16 +111,16 @@ class Chain(NamedTuple):
         return np.asarray(-0.5 * np.square((n - self.mean) / self.deviation) - np.log(self.deviation))
 
     def prices(self) -> tuple[float, float]:
-        """Return the log probabilities that background does not, and does, follow a key step."""
+        """Return the log probabilities that a key step is followed directly by the next, and by background."""
         return (np.log1p(-self.between), np.log(self.between)) if self.between else (0.0, NEVER)
 
 
 AGAIN = 4
-"""Level of `visits`: the target was done again."""
+"""Level of `visits`: the target occurred again."""
 
 
 def visits(K: int, targets: Integers) -> Integers:
-    """Return levels (B, 5, S) that count how often each target (B,) comes.
+    """Return the levels (B, 5, S) that follow each level when a key step begins, to count visits to targets (B,).
 
     Level 0 is before its first segment, 1 in it, 2 and 3 after one and more segments of other key steps, and `AGAIN` is
     reached by a second segment on level 3. With a single segment in between, the target was only interrupted.
@@ -134,12 +135,12 @@ IN_ORDER, MOVED = 4, 6
 
 
 def places(K: int, targets: Integers, before: Integers, after: Integers) -> Integers:
-    """Return levels (B, 7, S) that show whether each target (B,) comes out of order.
+    """Return the levels (B, 7, S) that follow each level when a key step begins, to find targets (B,) out of order.
 
-    In order, the target comes after the key step ``before`` (B,) and before ``after`` (B,), 0 for none. Levels 0 to 3
-    are those before its first segment, if neither ``before`` nor ``after``, only the former, only the latter, or both
-    were seen. On level 5 the target came before ``before``, and `MOVED` is reached if that follows; it is also reached
-    if ``after`` came before the target.
+    In order, the target comes after the key step ``before`` (B,) and before ``after`` (B,), 0 for none. Before the
+    first segment of the target, the level is 0 if neither of them has come, 1 if only ``before`` has, 2 if only
+    ``after`` has, and 3 if both have. On level 5 the target came before ``before``, and `MOVED` is reached once
+    ``before`` follows. `MOVED` is also reached if the target comes after ``after``.
     """
     B = len(targets)
     to = np.broadcast_to(np.arange(7)[:, None], (B, 7, K + 1)).copy()
@@ -204,7 +205,7 @@ def best_scores(log_p: Sequence[Array], chain: Chain, levels: Integers) -> Array
 
 
 def read(log_p: Array, chain: Chain, without: Sequence[int] = ()) -> Integers:
-    """Return the labels (T,) of the best reading of a video, 0 for background, ``without`` some key steps.
+    """Return the labels (T,) of the best reading of a video, 0 for background, with no key step of ``without``.
 
     ``log_p`` (T, S) are log likelihood ratios.
     """
@@ -247,7 +248,7 @@ def read(log_p: Array, chain: Chain, without: Sequence[int] = ()) -> Integers:
 
 
 def _direct(transitions: NDArray[np.floating], plain: float) -> NDArray[np.floating]:
-    """Return log probabilities (S, S) of the next key step without background in between; none follows itself."""
+    """Return log probabilities (S, S) of the next key step without background between; no key step follows itself."""
     direct = transitions + transitions.dtype.type(plain)
     np.fill_diagonal(direct, NEVER)
     return np.asarray(direct)
@@ -302,7 +303,7 @@ class Reader:
         return reader
 
     def seen(self, x: Array, video: int) -> Array:
-        """Return weighted log likelihood ratios (T, S) of samples (T, D), by a classifier that did not see them."""
+        """Return weighted log likelihood ratios (T, S) of samples (T, D), from the classifier that did not see them."""
         z = self.components.apply(_in_context(x, len(self.x[video])))[:, :COMPONENTS]
         weights, offsets = self.classifiers[video % len(self.classifiers)]
         scores = z @ weights.T + offsets
@@ -315,7 +316,7 @@ class Reader:
 
 
 def _in_context(x: Array, T: int | None = None) -> Array:
-    """Return samples (T, D) with those around them (`NEAR`) of a video of T samples, (T, 3 D)."""
+    """Return samples (n, D) of a video of T samples, by default n, with those before and after (`NEAR`): (n, 3 D)."""
     step, at = max(1, round(NEAR * (T or len(x)))), np.arange(len(x))
     return np.concatenate([x[np.clip(at + offset, 0, len(x) - 1)] for offset in (-step, 0, step)], axis=1)
 
@@ -337,7 +338,7 @@ def _ratios(z: Array, labels: Integers, K: int) -> Classifier:
 
 
 EDITED = 12
-"""Largest number of videos in which each key step is cut out, moved and repeated."""
+"""Largest number of videos in copies of which each key step is cut out, moved and repeated."""
 
 BETWEEN = 2
 """Least number of segments of key steps between a moved or repeated segment and its usual place."""
@@ -364,31 +365,31 @@ SHOWN: Mapping[str, float] = {
     kind: min(limit.support for limit in limits if limit.share == 0 and not limit.in_result)
     for kind, limits in LIMITS.items()
 }
-"""A deviation that only the second reading has is shown if it supports it by at least this many nats."""
+"""A deviation that only the second reading contains is shown if its support is at least this, in nats."""
 
 OFTEN = 0.3
-"""A key step that seems to be left out in a larger share of the videos is recognised too badly to judge it."""
+"""A key step that seems to be left out in a larger share of the videos is recognised too badly to judge this."""
 
 MANY, LESS = 0.12, 4.0
 """If a larger share of the videos seems to repeat some key step that few videos repeat, repetitions have less support.
 
-The second number is what is subtracted, in nats.
+The first number is that share; the second is subtracted from the support, in nats.
 """
 
 AGAINST = -2.0
-"""Smaller log odds speak against a repetition, however much more probable its reading is."""
+"""A repetition with smaller log odds has no support, however much more probable its reading is."""
 
 FEWEST = 4
 """With fewer differences of a key step, no deviation of it is reported."""
 
 KINDS = ("missing", "order", "repeated")
-"""Kinds of deviations that are decided by a second reading; ``order`` is too early and too late."""
+"""Kinds of deviations whose sureness depends on a second reading; ``order`` is too early and too late."""
 
 
 class LogRatios(NamedTuple):
     """Log probability of the best reading with a deviation minus that of the best reading without it; NaN if unknown.
 
-    ``found`` (V, K) is for the videos as they are, ``edited`` (V, K) for videos in which the deviation was made.
+    ``found`` (V, K) is for the videos as they are, ``edited`` (V, K) for copies into which the deviation was put.
     """
 
     found: Array
@@ -398,7 +399,7 @@ class LogRatios(NamedTuple):
 def differences(
     reader: Reader, K: int, before: Integers, after: Integers, generator: np.random.Generator
 ) -> dict[str, LogRatios]:
-    """Return the differences of each kind in `KINDS`, for each video and key step.
+    """Return the `LogRatios` of each kind in `KINDS`, for each video and key step.
 
     ``before`` and ``after`` (K,) are the key steps between which each one comes, 0 for none (`places`).
     """
@@ -445,14 +446,14 @@ def _table(cells: Sequence[tuple[int, int]], values: Array, V: int, K: int) -> A
 
 
 def _scored(reader: Reader, jobs: Sequence[tuple[Array, int]], K: int) -> Array:
-    """Return the scores (B, 5) of each level of `visits` of a key step in each of B videos."""
+    """Return the `best_scores` (B, 5) on the levels of `visits`, of a key step in each of B videos."""
     return _at_once(reader, jobs, lambda targets: visits(K, targets), AGAIN + 1)
 
 
 def _out_of_order(
     reader: Reader, jobs: Sequence[tuple[Array, int]], K: int, before: Integers, after: Integers
 ) -> Array:
-    """Return the differences (B,) of readings in which a key step is out of order, in each of B videos."""
+    """Return the log ratios (B,) of a key step out of order (`LogRatios`), of one key step in each of B videos."""
     scores = _at_once(
         reader, jobs, lambda targets: places(K, targets, before[targets - 1], after[targets - 1]), MOVED + 1
     )
@@ -476,10 +477,10 @@ def _at_once(
 
 
 def edit(reader: Reader, video: int, step: int, kind: str, generator: np.random.Generator) -> Array | None:
-    """Return the samples of a video after a deviation was made in it, or None if that is impossible.
+    """Return the samples of a copy of a video with a deviation of a kind, or None if it cannot be made.
 
     For ``missing`` every segment of the key step is cut out. For ``order`` its only segment is moved by at least
-    `BETWEEN` segments of key steps, and for ``repeated`` a segment of it from another video is inserted that far away.
+    `BETWEEN` segments of key steps. For ``repeated``, a segment of it from another video is inserted at such a place.
     """
     x, labels = reader.x[video], reader.labels[video]
     inside = labels == step
@@ -544,8 +545,8 @@ def supports(kind: str, differences: LogRatios, values: Array) -> Array:
 
     These are `log_odds`, or for ``repeated`` the ``values`` (V, K) of differences themselves, because in all videos
     readings switch back and forth between key steps that look alike. Deviations that are noticed too often to be
-    believed have less support: -inf if the key step seems to be left out (`OFTEN`), and `LESS` for repetitions.
-    Repetitions whose log odds are below `AGAINST` have none.
+    believed have less support: -inf for a key step that seems to be left out in many videos (`OFTEN`), and less by
+    `LESS` for repetitions (`MANY`). Repetitions whose log odds are below `AGAINST` have -inf.
     """
     odds = log_odds(differences, values)
     if kind == "repeated":
@@ -559,7 +560,7 @@ def supports(kind: str, differences: LogRatios, values: Array) -> Array:
 
 
 def _located(values: Array) -> tuple[float, float] | None:
-    """Return the median and the spread of numbers by their median deviation; None if there are few numbers."""
+    """Return the median of numbers, and their spread by the median absolute deviation; None for too few numbers."""
     some = values[np.isfinite(values) & (np.abs(values) < -NEVER / 10)]
     if len(some) < FEWEST:
         return None
@@ -589,7 +590,7 @@ class _SecondReading:
     support
         How far it supports a deviation, by kind (`KINDS`), video and key step; videos that were not read are missing.
     edits
-        For each kind the numbers of key steps that were cut out, moved or repeated.
+        For each kind, how many key steps were cut out of, moved or repeated in copies of the videos, and noticed.
     """
 
     labels: dict[str, Integers]
@@ -683,13 +684,13 @@ def _between(procedure: Procedure, K: int) -> tuple[Integers, Integers]:
 
 
 BORNE_OUT = 0.2
-"""A kind of deviation can be told if at least this share of those made in the recordings is noticed."""
+"""A kind of deviation can be told if at least this share of those put into copies of the videos is noticed."""
 
 _EDITS = {"missing": ("cut out", "left out"), "order": ("moved", "moved"), "repeated": ("repeated", "repeated")}
 
 
 def hidden(edits: Edits) -> bool:
-    """Return whether deviations of a kind were made, and too few of them are noticed (`BORNE_OUT`)."""
+    """Return whether too few of the deviations put into copies of videos are noticed (`BORNE_OUT`)."""
     return (edits.told if edits.noticed is None else edits.noticed) < BORNE_OUT * edits.made
 
 
@@ -698,7 +699,7 @@ def untold(facts: SecondReadingFacts) -> tuple[str, ...]:
     return tuple(kind for kind in KINDS if hidden(facts.of(kind)))
 
 
-#: The cost of the second reading is told from this many seconds on.
+#: The time that the second reading took is stated if it is at least this many seconds.
 LONG_S = 60.0
 
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rgwot.procedure.orders import Booleans
 
 USUAL_FROM = 0.5
-"""A key step that at least this share of the videos have counts as missing in a video without it."""
+"""A key step is missing in a video without it if at least this share of the videos have it."""
 UNUSUAL_BELOW = 1 / 3
-"""A key step that less than this share of the videos have (or repeat) is added (or repeated) where it occurs."""
+"""A key step is added if less than this share of the videos have it, and repeated if less than this share repeat it."""
 SURE_FROM = 1 / 3
 """Breaking a need is a deviation if the need has at least this confidence."""
 
@@ -33,21 +33,21 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording], *, known: 
     recordings
         The videos to compare. Deviations are returned in this order, and by time within a video.
     known
-        Whether only needs that are known count (`rgwot.procedure.interface.Edge.known`); scores of annotations count
-        all that were learned.
+        Whether to ignore needs that are not known (`rgwot.procedure.interface.Edge.known`). It is False where
+        deviations are scored against annotations.
 
     Notes
     -----
     *Missing*: a key step is absent although at least `USUAL_FROM` of the videos have it. *Added*: an event of a key
     step that less than `UNUSUAL_BELOW` of the videos have, or that the procedure does not contain. *Repeated*: every
-    event of a key step except the one that gives its place (`fitting`), if less than `UNUSUAL_BELOW` of the videos
+    event of a key step except the one at which it is placed (`fitting`), if less than `UNUSUAL_BELOW` of the videos
     that have the key step repeat it. *Too early*, *too late*: a key step before another that it needs, or after one
     that needs it. Only needs with a confidence of at least `SURE_FROM` count, and only the smallest set of key steps
     whose removal leaves no need broken (`least`) is reported.
 
     Surprise is −log2 of a share with Jeffreys' prior (half a video added on either side): the share of videos without
     the key step, with it, or with repeats of it; for order, the share of videos that violate the need, or the largest
-    such share if it violates several needs.
+    such share if the key step violates several needs.
     """
     nodes = {node.key_step: node for node in procedure.nodes}
     n_videos = procedure.n_videos
@@ -89,7 +89,7 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording], *, known: 
 def out_of_order(procedure: Procedure, recordings: Sequence[Recording]) -> set[tuple[str, int]]:
     """Return (video, key step) for both key steps of every broken need, because annotations of wrong order mark both.
 
-    The first event that is long enough gives a key step its place (`rgwot.procedure.orders.placed`).
+    Key steps are placed at their first long events (`rgwot.procedure.orders.placed`).
     """
     needs, broken = _needs(procedure, known=False), set()
     for recording in recordings:
@@ -101,7 +101,7 @@ def out_of_order(procedure: Procedure, recordings: Sequence[Recording]) -> set[t
 
 
 def least(broken: Sequence[tuple[int, int]], order: Sequence[int]) -> list[int]:
-    """Return the smallest set of key steps that contains at least one of every broken need (before, after).
+    """Return the smallest set of key steps that contains at least one end of every broken need (before, after).
 
     The closure of the needs that a video breaks is a partial order, too: the part of the procedure that the video
     reverses. The key steps that may stay are its largest antichain, found by matching (Dilworth, 1950; Fulkerson,
@@ -157,7 +157,11 @@ def _needs(procedure: Procedure, known: bool = True) -> list[_Need]:
 
 
 def _due(needs: Sequence[_Need], first: Mapping[int, Event], step: int, duration_s: float) -> tuple[float, float]:
-    """Return the time in which a missing key step was due: the whole video if what it follows comes after the rest."""
+    """Return the span (start, end) in seconds in which a missing key step was due.
+
+    It lies between the key steps that this one needs and those that need it. It is the whole video if one that it needs
+    starts after one that needs it.
+    """
     before = [first[need.before] for need in needs if need.after == step and need.before in first]
     after = [first[need.after] for need in needs if need.before == step and need.after in first]
     latest = max((event.start_s for event in before), default=0.0)
@@ -172,10 +176,11 @@ def _breaks(need: _Need, first: Mapping[int, Event]) -> bool:
 
 
 def fitting(needs: Sequence[_Need], recording: Recording) -> dict[int, Event]:
-    """Return the event that gives each key step its place: the long one that breaks the fewest needs.
+    """Return the event at which each key step is placed: of its long events, the one that breaks the fewest needs.
 
-    An event is long enough if it lasts at least half as long as the longest event of its key step. The first
-    one wins ties, as in `rgwot.procedure.orders.placed`. Key steps are decided one after the other, by time.
+    A long event lasts at least half as long as the longest event of its key step. If several break equally few needs,
+    the first of them is chosen, as in `rgwot.procedure.orders.placed`. Key steps are placed one after the other, in the
+    order of their first long events, and each choice affects the next.
     """
     first = placed(recording)
     longest = {step: event.end_s - event.start_s for step, event in first.items()}
@@ -253,7 +258,7 @@ def steadiness(procedure: Procedure) -> float:
 
 
 def what(deviation: Deviation) -> tuple[str, str, int]:
-    """Return video, way and key step of a deviation; too early and too late are one way (`with_sureness`)."""
+    """Return video, kind and key step of a deviation; too early and too late are both ``order`` (`with_sureness`)."""
     return (
         deviation.video,
         "order" if deviation.kind in ("too_early", "too_late") else deviation.kind,
@@ -301,7 +306,7 @@ def without_slivers(
 
     A fragment lasts less than `SLIVER` of the ``usual`` seconds of its key step. Two events of the same key step that
     only fragments separate are joined. If a video has a key step only in fragments, the longest one stays, provided
-    that all of them together last long enough. Recordings of ``annotated`` videos do not change.
+    that all of them together are not shorter than that. Recordings of ``annotated`` videos do not change.
     """
     return [
         recording if recording.video in annotated else replace(recording, events=_lasting(recording.events, usual))
@@ -334,10 +339,11 @@ def _lasting(events: Sequence[Event], usual: Mapping[int, float]) -> tuple[Event
 
 
 class _Limit(NamedTuple):
-    """The conditions under which a deviation has a ``sureness``.
+    """A ``sureness``, and the conditions under which a deviation has it.
 
-    The least ``share`` of other segmentations that have it, 0 to 1, and the least ``support`` by the second reading of
-    its video, in nats. The second reading always has to have it; if ``in_result``, the result itself, too.
+    ``share`` is the least share of the other segmentations that contain the deviation, 0 to 1, and ``support`` the
+    least support by the second reading of its video, in nats. The second reading must contain the deviation; if
+    ``in_result``, the result must, too.
     """
 
     sureness: float
@@ -347,7 +353,7 @@ class _Limit(NamedTuple):
 
 
 PLAIN, POSSIBLE, UNLIKELY = 0.8, 0.5, 0.1
-"""Sureness of deviations by the limits they meet; docs/methods.md 9.10 has the shares that were true on real tasks."""
+"""Sureness of deviations by the limits they meet; docs/methods.md 9.10 tells which shares were true on real tasks."""
 
 LIMITS: Mapping[str, Sequence[_Limit]] = {
     "missing": (
@@ -363,7 +369,7 @@ LIMITS: Mapping[str, Sequence[_Limit]] = {
     ),
     "repeated": (_Limit(PLAIN, 0, 12), _Limit(POSSIBLE, 0, 10)),
 }
-"""Limits of each kind, the surest first; other deviations of these kinds are `UNLIKELY`."""
+"""Limits of each kind, the surest first. Deviations of these kinds that meet no limit are `UNLIKELY`."""
 
 
 def decided(
@@ -385,15 +391,16 @@ def decided(
         Deviations of the second reading.
     support
         How far the second reading supports a deviation, in nats, by kind (``missing``, ``order``, ``repeated``),
-        video and key step. Nothing is decided on other videos.
+        video and key step. Deviations of other kinds, or in videos that have no support here, keep their sureness,
+        but at most `PLAIN`, or `POSSIBLE` if no video is annotated.
     annotated
-        Videos that were annotated; their deviations are sure. If there are none, no deviation is plain, since labels
-        that no person gave are often wrong in the same way in all segmentations.
+        Annotated videos; their deviations get sureness 1. If there are none, no sureness is above `POSSIBLE`, because
+        labels that no person gave are often wrong in the same way in all segmentations.
 
     Returns
     -------
-    The deviations of all segmentations, by time in each video. Deviations that only another segmentation or the
-    second reading has are left out unless they meet a limit.
+    The deviations of all segmentations, by time in each video. Deviations that are not in ``found`` are left out
+    unless they meet a limit.
     """
     decided_on = {video for _, video, _ in support} - set(annotated)
     most = PLAIN if annotated else POSSIBLE
@@ -434,10 +441,10 @@ def decided(
 def _consistent(
     result: Mapping[tuple[str, str, int], list[Deviation]],
 ) -> dict[tuple[str, str, int], list[Deviation]]:
-    """Return deviations by what they are, without those that contradict surer ones.
+    """Return deviations by `what`, without those that contradict surer ones.
 
-    Segmentations may differ in whether a video lacks a key step, or has it at another time or once more. If both are
-    equally sure, the video has it.
+    In one segmentation a video may lack a key step that it has at another time, or once more, in another segmentation.
+    If both are equally sure, the video is taken to have it.
     """
     sureness = {key: max(one.sureness or 0.0 for one in part) for key, part in result.items()}
     present: dict[tuple[str, int], float] = {}

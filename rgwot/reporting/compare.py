@@ -38,9 +38,10 @@ MOST_RESULTS = 12
 
 
 class Answer(NamedTuple):
-    """The key steps of a result (scope ``task``): for each video labels (T,) at `RATE`.
+    """The key steps of a result (scope ``task``): arrays of labels (T,), `RATE` per second, by video id.
 
-    ``labels`` are those of all segments, ``occurring`` those of the segments that count, 0 elsewhere.
+    ``labels`` has the key steps of all segments; ``occurring`` has those of the events of
+    `rgwot.procedure.learning.recordings_from_segments`, and 0 elsewhere.
     """
 
     labels: Mapping[str, IntArray]
@@ -221,8 +222,12 @@ def compare_with(
 def shared(comparison: Comparison | None, where: str = "", labelled: Collection[str] = ()) -> Comparison:
     """Return a comparison; raise RgwotError if it is None, because there is no common video apart from ``labelled``."""
     if comparison is None:
-        besides = f" besides the {len(labelled)} that a result learned from, which are not compared" if labelled else ""
-        raise RgwotError(f"{where}found no common video{besides}; expected results of the same task")
+        if labelled:
+            raise RgwotError(
+                f"{where}found no common video besides the {len(labelled)} that a result learned from, which are not "
+                "compared; expected at least one other; compare results of the same task that learned from fewer videos"
+            )
+        raise RgwotError(f"{where}found no common video; expected results of the same task")
     return comparison
 
 

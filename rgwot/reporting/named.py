@@ -63,7 +63,7 @@ def named(
 
 
 def expected_file(folder: Path) -> Path | None:
-    """Return the file of the procedure that the study of a result expects of its dataset, if any."""
+    """Return the file that config.yaml of a result's study names under ``expected`` for the dataset, or None."""
     tree = Tree.of_folder(folder.absolute())
     config = None if tree is None else tree.results.parent / "config.yaml"
     if tree is None or config is None or not config.is_file():

@@ -151,7 +151,7 @@ class Guard:
             if origin is None:
                 return 403, "a change has to come from a page of this server"
             if headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-                return 415, "a change has to be JSON"
+                return 415, "a PUT or POST request needs the header Content-Type: application/json"
         return None
 
     async def _welcome(self, send: Send, token: str) -> None:

@@ -129,4 +129,4 @@ def _listen(host: str, port: int | None) -> socket.socket:
                     f"{host}:{number}: cannot listen there ({error.strerror}); give another --port, or close the other "
                     "rgwot open"
                 ) from None
-    raise AssertionError("there is a port to try")
+    raise AssertionError("PORTS is empty; expected at least one port")

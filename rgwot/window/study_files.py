@@ -50,22 +50,30 @@ def target(study: Study, kind: str, dataset: str, task: str, video: str = "") ->
 def contents(
     study: Study, saving: Saving, page: str, dataset: str, task: str, only: str = ""
 ) -> dict[str, dict[str, Any]]:
-    """Return the files that a page may save, as they are now, by ``names``, ``groups`` and ``annotation ID``.
+    """Return the files that a page may save, as they are now, by key: ``names``, ``groups`` or ``annotation ID``.
 
     Parameters
     ----------
     study, saving
-        The study, and what reads its files.
-    page, dataset, task
-        The text of the page, empty if there is none, and its task.
+        The study, and the object that reads and writes its files.
+    page
+        The text of the page, empty if there is none.
+    dataset, task
+        The task of the page.
     only
         The key of one file; by default all are read.
 
     Returns
     -------
-    For each file its ``path``, and ``base``, the digest of its ``content``: the rows (start in seconds of a player,
-    end, label) of an annotation, the names that were ``typed`` and those ``of`` the results on the page (`names_on`),
-    or the table of groups (`_table_of`). A file that is to stay has ``why`` and the free name ``apart`` instead.
+    For each file, its ``path``, its ``content``, and in ``base`` the digest of the file, empty if there is none. The
+    content is:
+
+    - of an annotation, rows (start, end, label), with times in seconds as a video player shows them;
+    - of names, ``typed`` with those in the file, and ``of`` with those of the results on the page (`names_on`);
+    - of groups, the table (`_table_of`).
+
+    A file that must not be replaced has no ``base`` and ``content``, but the reason, ``why``, and a free file name,
+    ``apart``, under which to save instead.
     """
     entries = entries_of(study, dataset, task)
     targets = {kind: _of_task(study, kind, dataset, task, entries) for kind in ("names", "groups")}
@@ -91,7 +99,7 @@ def contents(
 
 
 def _rows(annotation: pd.DataFrame) -> list[list[Any]]:
-    """Return the segments and marks of an annotation as (start in seconds, end, label); background is ``-``."""
+    """Return the segments and marks of an annotation as rows (start, end, label), in seconds; background is ``-``."""
     labels = annotation["label"].where(annotation["label"] != BACKGROUND_LABEL, NO_STEP)
     return [list(row) for row in zip(annotation["start_s"], annotation["end_s"], labels, strict=True)]
 
@@ -118,7 +126,7 @@ def _annotation(study: Study, dataset: str, entry: VideoEntry) -> Target:
 
 
 def _taken(path: Path) -> str:
-    """Return the reason why a page did not write this annotation, or an empty text if it may have."""
+    """Return the reason why a page did not write this annotation, or an empty text if a page may have written it."""
     if not path.exists():
         return ""
     if path.suffix.lower() != ".csv":
@@ -140,10 +148,10 @@ def _of_task(study: Study, kind: str, dataset: str, task: str, entries: Mapping[
 def _table_of(
     study: Study, table: pd.DataFrame | None, dataset: str, task: str, entries: Mapping[str, VideoEntry]
 ) -> dict[str, Any]:
-    """Return the table of a task's videos, for a page that changes their groups; None is a table without a file.
+    """Return the table of a task's videos, for a page that changes their groups; ``table`` is None without a file.
 
-    ``column`` is the column of groups that the page compares, ``columns`` and ``rows`` are the table in the file, or
-    an empty table if there is no file; ``row_of`` has the row of each video that is in it, by id.
+    ``column`` is the column of groups that the page compares. ``columns`` and ``rows`` are the table in the file, or
+    an empty table if there is no file. ``row_of`` has, by the id of each video in the table, the index of its row.
     """
     column = study.config.dataset(dataset).group
     if table is None:
@@ -164,12 +172,12 @@ def _table_of(
 
 
 def save_K(K: int) -> None:
-    """Write ``decode.K`` into the configuration of a study, and leave the rest of the file unchanged, with comments.
+    """Write ``decode.K`` into the configuration of a study, and leave the rest of the file and its comments unchanged.
 
     Raises
     ------
     RgwotError
-        If the file is written so that the setting cannot be changed in a line of its own.
+        If the file is written in a form in which this setting cannot be changed alone.
     """
     before = CONFIG.read_text(encoding="utf-8")
     content = {**read_file(CONFIG)}
@@ -198,7 +206,7 @@ def save_another_seed() -> None:
 
 
 def _save(text: str, content: Mapping[str, Any], line: str) -> None:
-    """Write the changed text of a configuration, unless its content is not as expected."""
+    """Write the changed text of a configuration; raise RgwotError if it does not have the expected content."""
     if yaml.safe_load(text) != content:
         raise RgwotError(f"{CONFIG}: cannot be changed by the window; write {line} into it")
     load_config({**read_files([DEFAULTS]), **content}, str(CONFIG))

@@ -92,7 +92,7 @@ def test_gradient_of_vava_and_opel(weighted: bool) -> None:
     match = kantorovich_match(x, y, torch.tensor([0.9, 0.5]))
 
     def loss(x: Tensor, y: Tensor) -> Tensor:
-        # Small terms get large weights, so that an error in their gradients is noticed.
+        # With lambda_c far above its default of 1e-4, a wrong gradient of the term between the videos is noticed.
         return vava_loss(x, y, match, window=1, weighted_negatives=weighted, lambda_c=0.5)
 
     assert torch.autograd.gradcheck(loss, (x.requires_grad_(), y.requires_grad_()))

@@ -106,7 +106,7 @@ def test_given_labels_are_always_learned_from_and_stay(monkeypatch: pytest.Monke
     settings = Labelled()
     owner = np.repeat(np.arange(60), frames.lengths)
     meant = np.array([0, NO_CLUSTER, 1, 2])[looks]
-    # Labels of two videos are partly wrong, and one video is labelled only in half.
+    # One of the three labelled videos has labels of only its first 20 samples, of which the first three are wrong.
     said = np.where(np.isin(owner, (7, 22, 41)), meant, UNKNOWN)
     first = np.flatnonzero(owner == 7)
     said[first[:3]], said[first[20:]] = (meant[first[:3]] + 1) % 3, UNKNOWN

@@ -131,7 +131,7 @@ def test_given_videos_are_marked_and_names_come_from_labels(browser: Browser, pa
     legend = window.get("[...byId('legend').children].map((one) => one.innerText)")
     assert sorted(text for text in legend if "background" not in text) == sorted(STEPS)
     assert window.get("[1, 2, 3].map((step) => lookOf(0, step).join() === lookOf(-1, step).join())") == [True] * 3
-    # A typed name wins, and the file has only typed names; after it is removed, the label is back.
+    # A typed name replaces that of the label, and the file has only typed names; once cleared, the label's is back.
     assert yaml.safe_load(window.get("namesFile()")) is None
     window.run("rename(0, 2, 'whisk'); namesChanged()")
     assert window.get("[nameOf(0, 2), nameOf(0, 1)]") == ["whisk", STEPS[0]]

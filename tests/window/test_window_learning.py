@@ -139,7 +139,7 @@ def test_deviations_are_not_stated_as_sure_before_a_run_decided_on_them(task: Ta
     told = answer["picture"].count('class="deviation')
     assert answer["picture"].count("not checked</span>") == told
     assert answer["picture"].count("nothing found yet") + (told > 0) > 0
-    # Files made from other labels do not count.
+    # The files of a run are shown if they were made from the present labels, but not after a label is added.
     by_the_workflow(tmp_path)
     shutil.rmtree(task.tree.keysteps(RUN))
     shutil.copytree(tmp_path / "found", task.tree.keysteps(RUN))

@@ -51,9 +51,10 @@ class _Bar(NamedTuple):
 def step_bars(
     study: Study, dataset: Place, rows: Sequence[Row], beside: str, tasks: Sequence[str] = (), n_tasks: int = 1
 ) -> Drawing:
-    """Return a figure of key steps over time: ground truth and a bar per row, with columns of `HEADS` beside them.
+    """Return a figure of key steps over time: a bar for the ground truth and one for each of ``rows``.
 
-    The first annotated video of each task is shown.
+    Columns of text stand beside the bars; ``beside`` is the key of `HEADS` that chooses them. The first annotated video
+    of each task is shown.
     """
     once("runs", [row.id for row in rows])
     check_known("beside", [beside], HEADS)

@@ -154,7 +154,7 @@ function giveChosen() {
   if (name || step) giveTo(step);
 }
 
-/** Cut the chosen segment where it was clicked: each part can then be given to another key step. */
+/** Cut the chosen segment at the chosen time: each part can then be assigned to a key step of its own. */
 function cutChosen() {
   const { video, at } = state.chosen;
   const cut = Math.round(at);
@@ -206,7 +206,7 @@ export function drawEditing() {
   byId("edit-undo").disabled = !(ANNOTATES ? state.done.length : state.undoable.some((edit) => edit.run === run));
 }
 
-/** List the key steps that the chosen segment can be given to; an unchanged list is kept, so that it stays open. */
+/** List the key steps to which the chosen segment can be assigned; an unchanged list is kept, so that it stays open. */
 function drawOthers(others) {
   const list = byId("edit-other");
   const content = JSON.stringify(others);
@@ -218,7 +218,8 @@ function drawOthers(others) {
 }
 
 /**
- * The annotation of an edited video: the table that the layout `folder` reads beside the video, with a player's times.
+ * The annotation of an edited video: a table for a file beside the video, where the layout `folder` reads it. Times are
+ * those that a video player shows.
  * Segments cover the whole video: time without a key step is annotated as background. Marks are exported with the
  * segments that were annotated before.
  */

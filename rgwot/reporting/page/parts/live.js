@@ -10,8 +10,8 @@ import { ask, below, MADE, watchServer } from "./server.js";
 import { DATA, state } from "./state.js";
 
 /**
- * Sends "state" with the state of the server, and "answer" with the number of the `run`: what was `learned` from labels,
- * which `isNew` unless the page had the same, or what a person asked for.
+ * Sends "state" with the state of the server, and "answer" with the number of a result, `run`. For a result that was
+ * `learned` from labels, and not asked for by a person, `isNew` is whether the page did not have it yet.
  */
 export const live = new EventTarget();
 
@@ -44,7 +44,7 @@ export function putAnswer({ facts, body, picture, truth, steps, status }) {
   const known = DATA.runs.findIndex(({ id }) => id === facts.id);
   const run = known < 0 ? DATA.runs.length : known;
   const same = known >= 0 && DATA.runs[run].result === facts.result;
-  // Names that were typed while the answer was on its way stay with what they name.
+  // Names that were typed while the answer was on its way stay with the labels that they replaced.
   const typed = Object.entries(state.names.get(run) || {}).map(([step, name]) => [DATA.runs[run].labels[step], name]);
   DATA.runs[run] = facts;
   state.forgotten.delete(run);
@@ -73,7 +73,10 @@ function forgetTaught() {
   DATA.true_procedures = [];
 }
 
-/** The spans that the last answer changed, in milliseconds, by the id of a video; and the answer's message. */
+/**
+ * From the last answer of the server: what it changed, as spans in milliseconds by video id (`changed`) and as a
+ * `share` of all samples; and whether the last answers changed little (`settled`).
+ */
 export let latest = { changed: {}, share: null, settled: false };
 
 let answerVersion = 0;

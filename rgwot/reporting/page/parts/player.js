@@ -1,6 +1,6 @@
 // The player of videos. The page has only links to the videos, so a video plays if it is still at the same place
-// relative to the page. While a video plays, the player sends the event "played". Its place is kept free in a wide window
-// (class `docks`), so that nothing moves when it comes and goes.
+// relative to the page. While a video plays, the player sends the event "played". In a wide window, the place of the
+// player is kept free (class `docks`), so that nothing moves when it opens and closes.
 
 import { byId, make } from "./dom.js";
 import { hidePopup } from "./popup.js";
@@ -12,7 +12,7 @@ import { clock, when } from "./text.js";
 export const player = byId("player");
 
 const AGAIN_AFTER_MS = 1000;
-/** A player tells its time at least this often while it plays, in seconds; after a longer step somebody has jumped. */
+/** A playing video reports its time at least this often, in seconds; a longer step is a jump by a person. */
 const TOLD_S = 1;
 
 /** The address of a video: at the server, which makes every video playable, or relative to the file of the page. */
@@ -24,8 +24,9 @@ export const sourceOf = (video) => {
 document.body.classList.toggle("docks", DATA.videos.some((_, video) => sourceOf(video)));
 
 /**
- * Open a video at a time. Returns its element, the `origin` (the time of the first frame on the file's own clock), and
- * whether the origin is known (`begun`). Times count from the first frame, which is shown before the video plays.
+ * Open a video at the time `seconds`. Returns an object with its `element`, its `origin` (the time of the first frame
+ * on the file's own clock), and `begun`, whether the origin is known. Times count from the first frame, which is shown
+ * before the video plays.
  * @param {(reason: string) => void} failed
  */
 export function opened(video, seconds, play, failed = () => {}) {
@@ -62,7 +63,7 @@ export function release({ element }) {
   element.load();
 }
 
-/** Play the occurrence of a key step at a time, from its start to its end; from the time itself if there is none. */
+/** Play the whole occurrence of a key step that contains the time `seconds`, or from this time if there is none. */
 export function playStep(run, step, video, seconds, from) {
   const [start, end] = occurrencesOf(video, run).find(([first, last, own]) => own === step && first <= seconds && seconds < last) || [seconds, null];
   playFrom(video, start, from, `${fullLabel(run, step)}, ${end ? when(start, end) : `from ${clock(start)}`}`, end);

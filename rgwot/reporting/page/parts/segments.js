@@ -7,7 +7,7 @@ const TICKS = [0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 /** A video with more segments than this is summarised by its order instead. */
 const MOST_COMING = 40;
 
-/** Segments from stored bars: the end of each in milliseconds, and its key step. */
+/** Turn stored bars (`ends` in milliseconds, and key `steps`) into segments [start, end, step] in seconds. */
 export function segmentsOfBars(bars) {
   if (!bars || bars.many) return [];
   const { ends, steps, shows = {} } = bars;
@@ -47,7 +47,7 @@ export function drawnRuns(runs, chosen, which) {
   return [chosen, ...runs.keys()].filter((run, at) => at === 0 || (run !== chosen && rule(run)));
 }
 
-/** Key steps as they come, from events [start, end, step], without background; if there are too many, the `order`. */
+/** The key steps of events [start, end, step] without background; the `order` if there are none or too many. */
 export function comingSteps(events, order) {
   // Touching events of one step are one; with something in between they count as often as they occur.
   const coming = events.filter(([start, , step], at) => step && !(at && events[at - 1][2] === step && events[at - 1][1] === start)).map(([, , step]) => step);
@@ -91,7 +91,10 @@ export function mostShared(pairs) {
   return matched;
 }
 
-/** How many segments of how many videos have another step than before, and the share of time; from [video, segments]. */
+/**
+ * Compare two lists of [video, segments]: how many of the segments (`segments` of `of`), in how many `videos`, have
+ * another step than before, and the `share` of time that has.
+ */
 export function difference(before, after, named) {
   const pairs = after.map(([video, segments]) => /** @type {const} */ ([segments, before.find(([id]) => id === video)?.[1] || []]));
   // Without names, every result numbers its key steps anew.
@@ -122,7 +125,10 @@ function sums(pairs) {
   return { both: [...both].map(([pair, seconds]) => [...pair.split(" ").map(Number), seconds]), first, second };
 }
 
-/** The parts of split steps, by step, from `overlaps`: each covers at least a fifth of the step, and is inside it by more than half. */
+/**
+ * The parts of split steps, by step, from `overlaps`: each covers at least a fifth of the step, and more than half of
+ * it is inside the step.
+ */
 export function splitSteps(pairs) {
   const { both, first, second } = sums(pairs);
   const parts = new Map();
@@ -130,7 +136,7 @@ export function splitSteps(pairs) {
   return new Map([...parts].filter(([, of]) => of.length > 1));
 }
 
-/** The steps that have at least three quarters of their time in common with one step of another result, from `overlaps`. */
+/** The steps whose common time with a step of another result is at least three quarters of their union (`overlaps`). */
 export function keptSteps(pairs) {
   const { both, first, second } = sums(pairs);
   return new Set(both.filter(([a, b, seconds]) => a && b && seconds >= 0.75 * (first.get(a) + second.get(b) - seconds)).map(([a]) => a));
@@ -223,10 +229,13 @@ export function nearestSpan(spans, position) {
   return spans.reduce((best, span, at) => (best < 0 || away(span) < away(spans[best]) ? at : best), -1);
 }
 
-/** The shortest segment that a key makes, in milliseconds; it grows while the video plays. */
+/** The length of a segment that a key begins where there is none, in milliseconds; it grows while the video plays. */
 const BEGUN_MS = 200;
 
-/** Begin a step at a time in rows of an annotation: the time from there to the next border gets its label. */
+/**
+ * Begin a step at a time in rows of an annotation: the rest of the segment at this time gets its label. Where there is
+ * no segment, a short one is made (`BEGUN_MS`), and the segment before is extended to it (`reached`).
+ */
 export function beginStep(rows, time, label, duration) {
   const [segments, marks] = [rows.filter((row) => !isMark(row)), rows.filter(isMark)];
   const at = segments.findIndex(([start, end]) => start <= time && time < end);

@@ -30,7 +30,7 @@ export const probability = (p) => (p < 0.001 ? "< 0.001" : p.toFixed(3));
 /** A list such as: 1, 2 and 3. */
 export const listed = (parts) => [parts.slice(0, -1).join(", "), parts[parts.length - 1]].filter(Boolean).join(" and ");
 
-/** The name of a file of this task, as people write the task: its id has escapes. */
+/** The name of a file to download: the task's name, decoded from its id `task`, then "_" and `rest`. */
 export function fileName(task, rest) {
   try {
     return `${decodeURIComponent(task)}_${rest}`;
