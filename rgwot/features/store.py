@@ -91,7 +91,7 @@ def whole(group: zarr.Group, name: str, path: Path) -> NDArray[Any]:
 SMALL_BYTES = 2**16
 
 
-class SmallFiles(LocalStore):
+class _SmallFiles(LocalStore):
     """A folder whose small files are read at once: with thousands of stores, a thread for each file takes longer."""
 
     async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
@@ -250,7 +250,7 @@ def open_store(path: str | os.PathLike[str], expect: Mapping[str, Any] | None = 
 
 def _open(path: Path, expect: Mapping[str, Any]) -> FeatureStore:
     try:
-        group = zarr.open_group(SmallFiles(path, read_only=True), mode="r", zarr_format=3)
+        group = zarr.open_group(_SmallFiles(path, read_only=True), mode="r", zarr_format=3)
     except (NodeNotFoundError, FileNotFoundError) as error:
         raise RgwotError(f"{path}: found no feature store, expected one that the workflow wrote") from error
     attributes = dict(group.attrs)
