@@ -87,14 +87,22 @@ class Window:
         return answer["result"].get("value")
 
     def wait_for(self, expression: str, timeout_s: float = 300) -> Any:
-        """Wait until an expression is true, and return it."""
-        end = time.monotonic() + timeout_s
+        """Wait until an expression is true, and return it; another page may replace this one meanwhile."""
+        from playwright.sync_api import Error
+
+        end, fault = time.monotonic() + timeout_s, ""
         while time.monotonic() < end:
-            value = self.get(expression)
-            if value:
-                return value
+            try:
+                if value := self.get(expression):
+                    return value
+                fault = ""
+            except (AssertionError, Error) as error:
+                # Between two pages nothing can be evaluated, and then the functions of the new one are not there yet.
+                fault = str(error)
+                if "is not defined" not in fault and "navigated" not in fault:
+                    raise
             self._page.wait_for_timeout(50)
-        raise AssertionError(f"not within {timeout_s} s: {expression}")
+        raise AssertionError(f"not within {timeout_s} s: {expression} {fault}")
 
     def box(self, selector: str) -> dict[str, float]:
         """Scroll an element into view, and return its place in the window."""
