@@ -20,7 +20,14 @@ from rgwot.evaluation.agreement import agreement
 from rgwot.keysteps.warnings import COMPETE, OTHER_SEED, briefly, doubts, seeds_compete
 from rgwot.paths import DIAGNOSTICS, Run, name_of
 from rgwot.reporting.compare import MOST_RESULTS, Answer, compare, compare_pairs, parts, read_answer
-from rgwot.reporting.page.content import _colours, _cut_short, _other_number, against_trivial, frames_right
+from rgwot.reporting.page.content import (
+    _colours,
+    _cut_short,
+    _other_number,
+    _seeds_that_differ,
+    against_trivial,
+    frames_right,
+)
 from rgwot.reporting.page.render import write_page
 from rgwot.reporting.page.runs import _caution, _other_answers, _without_command, about_number, as_sentence, soundness
 from rgwot.reporting.page.shell import in_window
@@ -263,3 +270,15 @@ def test_the_frames_that_are_right_are_the_accuracy(page_task: Task) -> None:
     for run, share in right.items():
         seeds = {seed["seed"]: seed["value"] for seed in rows[run.method, run.decoder]["seeds"]}
         assert share == pytest.approx(seeds[run.seed]["strict_task with exact f1"], abs=1e-5)
+
+
+def test_of_several_competing_seeds_the_farthest_one_is_named() -> None:
+    shown: Any = [SimpleNamespace(run=Run("rgwot-plus", "consensus", seed)) for seed in (0, 1, 2)]
+    same = {(0, 1): 0.8, (0, 2): 0.7, (1, 2): 0.95}
+    seeds: Any = {pair: SimpleNamespace(agreement=SimpleNamespace(same=share)) for pair, share in same.items()}
+    first, second, third = _seeds_that_differ(shown, seeds)
+    assert "30 of 100" in first[0]
+    assert "seed 2" in first[0]
+    assert ("20 of 100" in second[0], "30 of 100" in third[0]) == (True, True)
+    assert [len(first), len(second), len(third)] == [1, 1, 1]
+    assert _seeds_that_differ(shown, {(1, 2): seeds[1, 2]}) == [[], [], []]

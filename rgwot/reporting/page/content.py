@@ -431,14 +431,17 @@ def held_at(
 
 
 def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int], Comparison]) -> list[list[str]]:
-    """Return for every run warnings about other seeds of its method and decoder that compete with it."""
-    sentences: list[list[str]] = [[] for _ in shown]
+    """Return for every run a warning about the other seed that differs most from it, if the two compete."""
+    apart: list[list[tuple[float, int]]] = [[] for _ in shown]
     for pair, comparison in seeds.items():
-        if (apart := 1 - comparison.agreement.same) > COMPETE:
-            for place, other in (pair, pair[::-1]):
-                how = f"look at seed {shown[other].run.seed}, too, under Result"
-                sentences[place].append(as_sentence(seeds_compete(apart, how)))
-    return sentences
+        for place, other in (pair, pair[::-1]):
+            apart[place].append((1 - comparison.agreement.same, other))
+    most = [max(others, default=(0.0, 0)) for others in apart]
+    return [
+        [as_sentence(seeds_compete(differ, f"look at seed {shown[other].run.seed}, too, under Result"))]
+        * (differ > COMPETE)
+        for differ, other in most
+    ]
 
 
 def compared(agreements: Mapping[tuple[int, int], Comparison]) -> list[dict[str, Any]]:
