@@ -124,18 +124,10 @@ def agreement(
         of_video.append((pair[0].labels[found_segments(*pair, overlap)], pair[0].labels, pair[1].labels))
     sides = [np.concatenate(labels) for labels in zip(*of_video, strict=True)]
     by_step = {step: _segments_f1(*(side[side == step] for side in sides)) for step in names_a.tolist() if step}
-    return _of_overlap((names_a, names_b), table, pairs, _adjusted_rand(table), _segments_f1(*sides), by_step)
+    from sklearn.metrics import adjusted_rand_score
 
-
-def _adjusted_rand(overlap: IntArray) -> float:
-    """Return the adjusted Rand index of Hubert and Arabie (1985), from the numbers of common frames."""
-    both, of_a, of_b = (int(np.square(n).sum()) for n in (overlap, overlap.sum(axis=1), overlap.sum(axis=0)))
-    n = int(overlap.sum())
-    # Ordered pairs of frames: together in both results, only in the first, only in the second, in neither.
-    tp, fn, fp, tn = both - n, of_a - both, of_b - both, n**2 - of_a - of_b + both
-    if not (fn or fp):
-        return 1.0
-    return 2.0 * (tp * tn - fn * fp) / ((tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
+    rand = float(adjusted_rand_score(a, b))
+    return _of_overlap((names_a, names_b), table, pairs, rand, _segments_f1(*sides), by_step)
 
 
 def _segments_f1(n_found: IntArray, first: IntArray, second: IntArray) -> float:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 from chromium import Window
+from page_tree import Task
 
 from rgwot.window import runs
 from rgwot.window.app import application
@@ -78,3 +79,12 @@ def play_on(window: Window, seconds: float = 0.4) -> None:
     """Wait until the video has played for ``seconds``, which takes longer on a busy machine."""
     video = "document.querySelector('#label-stage video').currentTime"
     window.wait_for(f"{video} >= {window.get(video) + seconds}", 30)
+
+
+def to_new_page(window: Window, task: Task) -> None:
+    """Make the page anew from results that know of no label, as a run that began before them, and show it."""
+    task.page()
+    window.wait_for("!document.querySelector('#newer').hidden", 30)
+    window.run("window.isOld = true")
+    window.click_on("#newer")
+    window.wait_for("!window.isOld && document.querySelector('#tab-label')?.hidden === false", 60)

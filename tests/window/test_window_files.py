@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from chromium import WHERE, WITHOUT, Browser, Window
 from page_tree import Task
-from served import Served, play_on, saved
+from served import Served, play_on, saved, to_new_page
 
 from rgwot import paths
 from rgwot.datasets.annotation_files import read_annotation_file
@@ -31,15 +31,6 @@ def choose(window: Window, video: str) -> None:
     number = window.get(f"DATA.videos.findIndex(({{ name }}) => name === '{video}')")
     window._page.select_option("#label-video", str(number))
     window.wait_for(f"stage.video === {number} && {PLAYED}?.readyState >= 2 && !stage.element.seeking")
-
-
-def to_new_page(window: Window, task: Task) -> None:
-    """Make the page anew from results that know of no label, as a run that began before them, and show it."""
-    task.page()
-    window.wait_for("!document.querySelector('#newer').hidden", 30)
-    window.run("window.isOld = true")
-    window.click_on("#newer")
-    window.wait_for("!window.isOld && document.querySelector('#tab-label')?.hidden === false", 60)
 
 
 def labels(file: Path) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from chromium import WHERE, WITHOUT, Window
 from page_tree import Task
-from served import saved
+from served import saved, to_new_page
 
 from rgwot.paths import Run
 
@@ -33,14 +33,6 @@ def choose(window: Window, id: str) -> None:
     window.run("byId('about-result').open = true")
     window._page.select_option("#run", str(window.get(f"DATA.runs.findIndex((one) => one.id === '{id}')")))
     window.run("byId('about-result').open = false")
-
-
-def to_new_page(window: Window, task: Task) -> None:
-    task.page()
-    window.wait_for("!document.querySelector('#newer').hidden", 30)
-    window.run("window.isOld = true")
-    window.click_on("#newer")
-    window.wait_for("!window.isOld && document.querySelector('#tab-label')?.hidden === false", 60)
 
 
 def test_a_result_that_a_person_chose_stays_and_a_newer_one_is_offered(window: Window, task: Task) -> None:
