@@ -51,7 +51,8 @@ def longer(x: NDArray[np.float32], labels: NDArray[np.int64], what: str) -> tupl
         return np.concatenate([x, swing[more]]), np.concatenate([labels, np.zeros(len(more), dtype=np.int64)])
     at = np.arange(TIMES * len(x)) / TIMES
     before = np.floor(at).astype(np.int64)
-    after, share = np.minimum(before + 1, len(x) - 1), (at - before)[:, None].astype(np.float32)
+    after = np.minimum(before + 1, len(x) - 1)
+    share = (at - before).astype(np.float32).reshape(-1, *(1,) * (x.ndim - 1))
     return x[before] * (1 - share) + x[after] * share, labels[before]
 
 

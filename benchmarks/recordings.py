@@ -1,11 +1,11 @@
 """Score recipes on the tasks for developing methods: recordings of people at work, and synthetic tasks.
 
-REAL_RECORDINGS names a folder of features (T, D), `{dataset}/{task}/{recording}.npy`, each with a `.csv` of the same
-name, which has lines `start_s,end_s,number name` with numbers from 1. The samples per second are in `{dataset}/fps`, or
-given by `--fps`. Without the folder, only synthetic tasks are scored: those of signals.py, and video tasks whose
-features exist (`DEVELOPMENT` of answers.py, or those of held_out_tasks.yaml). Features are labelled at their times, K
-is as annotated, and nothing is written without `--record`. A recipe is one of `RECIPES`, or METHOD/DECODER with ids as
-in the paths of scores.
+REAL_RECORDINGS names a folder of features (T, D) or maps (T, D, H, W), `{dataset}/{task}/{recording}.npy`, each with a
+`.csv` of the same name, which has lines `start_s,end_s,number name` with numbers from 1. The samples per second are in
+`{dataset}/fps`, or given by `--fps`. Without the folder, only synthetic tasks are scored: those of signals.py, and
+video tasks whose features exist (`DEVELOPMENT` of answers.py, or those of held_out_tasks.yaml). Features are labelled
+at their times, K is as annotated, and nothing is written without `--record`. A recipe is one of `RECIPES`, or
+METHOD/DECODER with ids as in the paths of scores.
 
     REAL_RECORDINGS=FOLDER python benchmarks/recordings.py [--seeds 3] [--tasks NAME ...] [--recipes RECIPE ...]
     snakemake --configfile benchmarks/held_out_tasks.yaml -- $(python benchmarks/recordings.py --split once --targets)
@@ -77,7 +77,7 @@ COLUMNS = ("world", "dataset", "task", "K", "recipe", "seed", *SCORES, "cpu_s", 
 
 @dataclass(frozen=True)
 class Recording:
-    """Features x (T, D) of one recording, with the interface of a feature store: maps of 1 x 1."""
+    """Features x of one recording, with the interface of a feature store: features (T, D) are maps of 1 x 1."""
 
     path: Path
     x: NDArray[np.float32]
@@ -88,8 +88,8 @@ class Recording:
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """``(T, D, 1, 1)``."""
-        return (*self.x.shape, 1, 1)
+        """``(T, D, H, W)``."""
+        return (*self.x.shape, 1, 1)[:4]
 
     @property
     def video(self) -> str:
@@ -97,8 +97,8 @@ class Recording:
         return str(self.path)
 
     def frames(self, indices: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the features of some samples, (n, D, 1, 1)."""
-        return self.x[indices][:, :, None, None]
+        """Return the features of some samples, (n, D, H, W)."""
+        return self.x[indices].reshape(len(indices), *self.shape[1:])
 
 
 @dataclass(frozen=True)
