@@ -64,8 +64,8 @@ def with_longer(task: Task, one: int, what: str) -> Task:
     return replace(task, stores=stores, labels=labels)
 
 
-def segmented(task: Task, taught: Sequence[int], seed: int, experiments: Experiments) -> Labels:
-    """Label all samples as the workflow does: from 1, 0 for background."""
+def segmented(task: Task, taught: Sequence[int], seed: int, experiments: Experiments) -> tuple[Labels, Sequence[str]]:
+    """Label all samples as the workflow does: from 1, 0 for background; and return its warnings."""
     embed = experiments.embedding("rgwot-plus", "")(task.stores, seed)
     times = [np.arange(len(store)) / task.fps for store in task.stores]
     names = [f"{at:03}" for at in range(len(times))]
@@ -80,11 +80,13 @@ def segmented(task: Task, taught: Sequence[int], seed: int, experiments: Experim
     else:
         rule = experiments.decoding("rgwot-plus", join_id("consensus", {"K": str(task.K)}), "")
     embedded = EmbeddedTask(videos, (), task.fps, "rgwot-plus")
-    segments = find_key_steps(embedded, rule, seed=seed, alone=False, labels_given=given).segments["task"]
-    return [
+    found = find_key_steps(embedded, rule, seed=seed, alone=False, labels_given=given)
+    segments = found.segments["task"]
+    labels = [
         predicted_labels(segments[name]["start_s"], segments[name]["end_s"], segments[name]["key_step"], time_s)
         for name, time_s in zip(names, times, strict=True)
     ]
+    return labels, found.diagnostics.warnings or ()
 
 
 def scores(task: Task, found: Labels, one: int, others: Sequence[int], taught: bool) -> tuple[float, float]:
@@ -112,7 +114,7 @@ def measured(task: Task, what: Sequence[str], n: int, experiments: Experiments) 
     base: Labels = []
     for name in ("base", *(["seed"] if not n else []), *what):
         here = task if name in ("base", "seed") else with_longer(task, one, name)
-        found = segmented(here, taught, int(name == "seed"), experiments)
+        found, _ = segmented(here, taught, int(name == "seed"), experiments)
         base = base or found
         alike = adjusted_rand_score(*(np.concatenate([part[at] for at in others]) for part in (base, found)))
         f1, f1_others = scores(here, found, one, others, bool(n))
