@@ -275,8 +275,8 @@ def _worth_annotating(tree: Tree, shown: Sequence[ShownRun], manifest: pd.DataFr
         videos = [video for video in json.loads(run.view or "{}").get("next", []) if video not in annotated]
         if videos:
             names = [stem_of(video) for video in videos]
-            command = export_command(tree.keysteps(run.run).as_posix(), names)
-            return Suggestion(videos, command)
+            folders = {str(one.run): tree.keysteps(one.run).as_posix() for one in shown}
+            return Suggestion(videos, {id_: export_command(folder, names) for id_, folder in folders.items()})
     return None
 
 

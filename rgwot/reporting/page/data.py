@@ -164,10 +164,10 @@ class Groups:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Which videos to annotate next, and the command that exports them."""
+    """Which videos to annotate next, and by the id of each result the command that exports them with its key steps."""
 
     videos: Sequence[str]
-    command: str
+    commands: Mapping[str, str]
 
 
 @dataclass(frozen=True)
