@@ -148,12 +148,15 @@ def read_run(
     matched = identity if given else match_to_steps(videos[videos["status"] == "ok"], annotations, segments_here)
     chosen = kind in ("trained", "untrained") and not given
     number, another = about_number(tree, run, diagnostics, len(annotated), tree=bool(view)) if chosen else ("", "")
+    steps = sorted({int(step) for step in segments_here["key_step"]} - {0})
+    found_order = learned[0].order if learned else ()
     facts = RunFacts(
         id=str(run),
         **asdict(run),
         kind=kind,
         K=diagnostics.K,
-        steps=sorted({int(step) for step in segments_here["key_step"]} - {0}),
+        steps=steps,
+        order=list(dict.fromkeys([*(step for step in found_order if step in steps), *steps])),
         result=result,
         names=_keyed(names_here),
         labels=_keyed(labels),

@@ -3,7 +3,7 @@
 
 import { block, byId, make, offer, table } from "./dom.js";
 import { chip, titled } from "./looks.js";
-import { placeOf, runTitle, stepTitle } from "./results.js";
+import { inOrder, runTitle, stepTitle } from "./results.js";
 import { DATA } from "./state.js";
 import { clock, percent, plural, score } from "./text.js";
 
@@ -67,8 +67,8 @@ function change(what, first, parts, verb, others, second) {
   return make("li", {}, `${what}: `, ...joinedChips(parts), ` of ${first} ${verb} `, ...joinedChips(others), ` of ${second}.`);
 }
 
-/** The chips of key steps in their consensus order, joined by commas and "and". */
+/** The chips of key steps of a result in the order of its procedure, joined by commas and "and". */
 function joinedChips(steps) {
-  const sorted = [...steps].sort(([run, one], [, other]) => placeOf(run, one) - placeOf(run, other));
+  const sorted = [...steps].sort(([run, one], [, other]) => inOrder(run).indexOf(one) - inOrder(run).indexOf(other));
   return sorted.flatMap(([run, step], at) => [at === 0 ? "" : at === sorted.length - 1 ? " and " : ", ", chip(run, step, stepTitle(run, step))]);
 }

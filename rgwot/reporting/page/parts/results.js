@@ -59,8 +59,8 @@ export const occurrencesOf = (video, run) => occurrences(segmentsOf(video, run))
 export const hasBackground = (run) => DATA.videos.some((_, at) => segmentsOf(at, run).some(([, , step]) => step === 0));
 /** The place of a key step among the colours. */
 export const placeOf = (run, step) => factsOf(run).colour[step];
-/** The key steps of a run in the order of their colours, the consensus order of the first result. */
-export const inOrder = (run) => [...stepsOf(run)].sort((a, b) => placeOf(run, a) - placeOf(run, b));
+/** The key steps of a run in the order of its procedure. */
+export const inOrder = (run) => factsOf(run).order;
 
 const keyOf = (run) => `rgwot names ${DATA.dataset}/${DATA.task}/${factsOf(run).id}/${factsOf(run).result}`;
 

@@ -4,7 +4,7 @@
 /** An order of key steps, and the number of videos that follow it.
  * @typedef {{ order: number[], n: number }} RankedOrder */
 /** Facts of a result.
- * @typedef {{ id: string, method: string, decoder: string, seed: number, kind: string, K: number|null, steps: number[], result: string, names: Record<string, string>, labels: Record<string, string>, match: Record<string, number>, given: string[], learned_from: string, lost: string, collapsed: string, soundness: Record<string, string>, warnings: string[], view: boolean, folder: string, another: string, score_file: string, colour: Record<string, number>, figures: Record<string, string> }} RunFacts */
+ * @typedef {{ id: string, method: string, decoder: string, seed: number, kind: string, K: number|null, steps: number[], order: number[], result: string, names: Record<string, string>, labels: Record<string, string>, match: Record<string, number>, given: string[], learned_from: string, lost: string, collapsed: string, soundness: Record<string, string>, warnings: string[], view: boolean, folder: string, another: string, score_file: string, colour: Record<string, number>, figures: Record<string, string> }} RunFacts */
 /** The names of a run's key steps, and the id and segments (by video) of the result for which they were typed.
  * @typedef {{ result: string, names: Record<number, string>, segments: Record<string, string> }} RunNames */
 /** Losses of a training, averaged over equal parts of it.
