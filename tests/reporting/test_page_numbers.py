@@ -7,6 +7,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from chromium import WHERE, WITHOUT, Browser
 from page_tree import embedded_data
@@ -54,12 +55,19 @@ def test_every_result_has_the_order_of_its_procedure_and_its_own_export(tree: Tr
 
 
 @pytest.mark.skipif(WHERE is None, reason=WITHOUT)
-def test_commands_and_lists_follow_the_chosen_result(tree: Tree, browser: Browser) -> None:
+def test_commands_and_lists_follow_the_chosen_result(tree: Tree, browser: Browser, tmp_path: Path) -> None:
     window = browser.window()
     window.open(tree.at(paths.PAGE))
     for place, run in enumerate((RUN, FINER)):
         window.run(f"chooseRun({place})")
         assert f"elan {tree.keysteps(run).as_posix()} " in window.get("byId('commands').textContent")
+    # The numbers of key steps mean something else in every result, so its files have its name.
+    window.run(f"document.querySelector('{OWN} .budget').open = true")
+    window.wait_for(f"document.querySelector('{OWN} .budget button') !== null")
+    times = window.download(f"{OWN} .budget button", tmp_path)
+    assert times.name == "usual_meanfield@K=5_times.csv"
+    assert pd.read_csv(times)["key_step"][:5].tolist() == ORDER
+    assert window.download(f"{OWN} .save", tmp_path).name == "usual_meanfield@K=5_deviations.csv"
     table = window.get(f"[...document.querySelectorAll('{OWN} .steptable tbody tr')].map((e) => e.cells[0].innerText)")
     assert table == [str(step) for step in ORDER]
     window.run("show('videos')")

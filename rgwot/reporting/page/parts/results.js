@@ -46,6 +46,13 @@ export function shownTitle(run) {
   const apart = [alike.some(({ method, decoder }) => method !== facts.method || decoder !== facts.decoder) ? `${facts.method} / ${facts.decoder}` : "", alike.some(({ seed }) => seed !== facts.seed) ? `seed ${facts.seed}` : ""].filter(Boolean);
   return `${words(facts)}${apart.length ? ` (${apart.join(", ")})` : ""}`;
 }
+/** A result in the name of a file: its decoder, with its method and seed where the page has others. */
+export function fileWords(run) {
+  const { method, decoder, seed } = factsOf(run);
+  const others = chosenRuns().map(factsOf);
+  const parts = [others.some((one) => one.method !== method) ? method : "", decoder, others.some((one) => one.seed !== seed) ? `seed${seed}` : ""];
+  return parts.filter(Boolean).join("_").replace(/[^\w.@=,+-]/g, "-");
+}
 /** The result that learned from labels, or -1. */
 export const labelledRun = () => DATA.runs.findIndex((_, run) => fromLabels(run) && !state.forgotten.has(run));
 /** The annotated step with which a found key step is matched over all videos, 0 for background, or undefined. */
