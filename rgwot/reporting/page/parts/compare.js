@@ -56,7 +56,7 @@ export function drawComparison() {
   space.replaceChildren(
     make("p", { id: "compare-words", textContent: `${plural(comparison.videos, "video")}, ${clock(comparison.seconds, 0)}${alone}. Adjusted Rand index ${comparison.rand.toFixed(2)} (1: the same key steps, about 0: unrelated ones). F1 after matching key steps one to one: ${score(side.macro)} (mean over matched key steps of A), ${score(comparison.strict)} (of all time). Cohen's kappa ${comparison.kappa === null ? "none" : comparison.kappa.toFixed(2)}. F1 of segments ${comparison.segments === null ? "none" : score(comparison.segments)}: segments of a key step match if their intersection is at least half of their union.` }),
     make("h2", { textContent: "Split or merged" }),
-    changes.length ? make("ul", { className: "changes" }, ...changes) : make("p", { textContent: "No key step of A is clearly split or merged in B: each part would have to be at least a fifth of it, and lie mostly inside it." }),
+    changes.length ? make("ul", { className: "changes" }, ...changes) : make("p", { textContent: "No key step of A is clearly split or merged in B: at least two parts would have to be a fifth of it each, and lie mostly inside it." }),
     make("h2", { textContent: "What each key step of A is in B" }),
     table("Key steps of A in B", ["Key step of A", "Time", "In B", "Kappa", "Segments"], rows),
   );
