@@ -408,18 +408,28 @@ def _weight_of_time(diagnostics: Diagnostics) -> str:
     choice = diagnostics.choices.time if diagnostics.choices else None
     if choice is None:
         return ""
-    if choice.concordance is None:
-        return f"{choice.chosen:.0%}: {choice.why or ''}"
-    reasons = [
-        f"the orders of the videos agree by {choice.concordance:.2f} (1: the same, -1: the opposite); from "
-        f"{SAME_ORDER:g} on, {ONE_ORDER:.0%} are tried"
-    ]
-    if choice.kept is not None:
-        reasons.append(
-            f"with {ONE_ORDER:.0%}, the key steps of some videos predict the others {choice.kept:.2f} times as well as "
-            f"without time, and at least {KEPT_SHARE:g} are needed"
+    share = f"{100 * choice.chosen:.0f} %"
+    if choice.concordance is None or not choice.chosen:
+        why = choice.why or "key steps found without time predict nothing of other videos"
+        return f"Time does not count ({share}): {why}."
+    agree = f"({_beside(choice.concordance, SAME_ORDER)}; {SAME_ORDER:g} needed)"
+    if choice.concordance < SAME_ORDER or choice.kept is None:
+        return f"Time counts little ({share}): the orders of the videos, before time was used, agreed too weakly {agree}."
+    predict = f"({_beside(choice.kept, KEPT_SHARE)} times as well as without time; {KEPT_SHARE:g} needed)"
+    if choice.chosen == ONE_ORDER:
+        return (
+            f"Time counts much ({share}): the orders of the videos, before time was used, agreed {agree}, and key steps "
+            f"found with time predicted those of other videos {predict}."
         )
-    return f"{choice.chosen:.0%}: {'; '.join(reasons)}"
+    return (
+        f"Time counts little ({share}): the orders of the videos, before time was used, agreed {agree}, but key steps "
+        f"found with time predicted those of other videos too poorly {predict}."
+    )
+
+
+def _beside(value: float, limit: float) -> str:
+    """Write a value with two digits, or with three if it would else look like a limit that it does not reach."""
+    return f"{value:.3f}" if value < limit <= round(value, 2) else f"{value:.2f}"
 
 
 def as_sentence(note: str) -> str:
