@@ -81,7 +81,9 @@ def test_videos_annotated_since_are_not_suggested(page_task: Task, tmp_path: Pat
     try:
         table.loc[table["video"] != "fifth", "status"] = "ok"
         table.to_csv(manifest, index=False)
-        assert embedded_data(page_task.page())["next"]["commands"][str(RUN)].endswith("to_annotate_fifth --videos fifth")
+        assert embedded_data(page_task.page())["next"]["commands"][str(RUN)].endswith(
+            "to_annotate_fifth --videos fifth"
+        )
         table["status"] = "ok"
         table.to_csv(manifest, index=False)
         assert embedded_data(page_task.page())["next"] is None

@@ -141,7 +141,7 @@ def read_run(
     learned, own = (None, ()) if kind == "trivial" else _learned(tree, run, segments_here, names_here)
     edits = diagnostics.second_reading
     blind = untold(edits) if edits is not None else ()
-    if edits is not None and (sentence := edits_sentence(edits)):
+    if edits is not None and (sentence := edits_sentence(edits, bool(given))):
         own = [*own, sentence]
     # With labels, the key steps are the annotated ones.
     identity = {step: step for step in sorted(annotated)}
@@ -414,7 +414,9 @@ def _weight_of_time(diagnostics: Diagnostics) -> str:
         return f"Time does not count ({share}): {why}."
     agree = f"({_beside(choice.concordance, SAME_ORDER)}; {SAME_ORDER:g} needed)"
     if choice.concordance < SAME_ORDER or choice.kept is None:
-        return f"Time counts little ({share}): the orders of the videos, before time was used, agreed too weakly {agree}."
+        return (
+            f"Time counts little ({share}): the orders of the videos, before time was used, agreed too weakly {agree}."
+        )
     predict = f"({_beside(choice.kept, KEPT_SHARE)} times as well as without time; {KEPT_SHARE:g} needed)"
     if choice.chosen == ONE_ORDER:
         return (
