@@ -420,8 +420,8 @@ def _weight_of_time(diagnostics: Diagnostics) -> str:
     predict = f"({_beside(choice.kept, KEPT_SHARE)} times as well as without time; {KEPT_SHARE:g} needed)"
     if choice.chosen == ONE_ORDER:
         return (
-            f"Time counts much ({share}): the orders of the videos, before time was used, agreed {agree}, and key steps "
-            f"found with time predicted those of other videos {predict}."
+            f"Time counts much ({share}): the orders of the videos, before time was used, agreed {agree}, and key "
+            f"steps found with time predicted those of other videos {predict}."
         )
     return (
         f"Time counts little ({share}): the orders of the videos, before time was used, agreed {agree}, but key steps "
