@@ -26,9 +26,9 @@ OWN = ".procedure:not([hidden])"
 
 
 def write_results(folder: Path) -> Tree:
-    """Write a result in which every video has three key steps, and one with five, which two videos lack partly."""
+    """Write a result in which every video has three key steps, and one with five, one of which two videos lack."""
     tree = make_tree(folder / "page", "usual", [(1, 1, 2, 2, 3)] * 8)
-    finer = make_tree(folder / "finer", "usual", [tuple(ORDER)] * 6 + [(4, 1, 5, 3, 3)] * 2)
+    finer = make_tree(folder / "finer", "usual", [tuple(ORDER)] * 6 + [(4, 1, 5, 3)] * 2)
     shutil.copytree(finer.keysteps(RUN), tree.keysteps(FINER))
     for run in (RUN, FINER):
         view = {
@@ -41,9 +41,9 @@ def write_results(folder: Path) -> Tree:
     return tree
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
-    return write_results(tmp_path_factory.mktemp("numbers"))
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return write_results(tmp_path)
 
 
 def test_every_result_has_the_order_of_its_procedure_and_its_own_export(tree: Tree) -> None:
@@ -52,6 +52,22 @@ def test_every_result_has_the_order_of_its_procedure_and_its_own_export(tree: Tr
     assert [facts["steps"] for facts in data["runs"]] == [[1, 2, 3], [1, 2, 3, 4, 5]]
     for run in (RUN, FINER):
         assert shlex.split(data["next"]["commands"][str(run)])[3] == tree.keysteps(run).as_posix()
+
+
+def test_a_result_without_deviations_names_the_one_that_tells_most(tree: Tree) -> None:
+    said = "With 3 key steps, no deviation was found; the result with 5 key steps on this page (under Result) tells {}."
+    page = tree.at(paths.PAGE).read_text(encoding="utf-8")
+    deviations = pd.read_csv(tree.at(paths.DEVIATIONS, FINER))
+    assert len(deviations) == deviations["video"].nunique() == 2
+    assert page.count("on this page (under Result)") == 1
+    assert said.format("2 in 2 videos") in page
+    # Doubtful ones do not count, and results that tell as many are not named.
+    deviations.assign(sureness=[0.5, 0.1]).to_csv(tree.at(paths.DEVIATIONS, FINER), index=False)
+    write_page(tree, tree.results, [RUN, FINER], tree.at(paths.PAGE))
+    assert said.format("1 in 1 video") in tree.at(paths.PAGE).read_text(encoding="utf-8")
+    deviations.assign(sureness=0.1).to_csv(tree.at(paths.DEVIATIONS, FINER), index=False)
+    write_page(tree, tree.results, [RUN, FINER], tree.at(paths.PAGE))
+    assert "on this page (under Result)" not in tree.at(paths.PAGE).read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(WHERE is None, reason=WITHOUT)

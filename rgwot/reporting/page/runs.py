@@ -501,7 +501,8 @@ class Picture(NamedTuple):
     card needs the whole layer before unless it says otherwise. ``lines`` are the videos with the number of their
     deviations that are not doubtful, the number of doubtful ones, and all deviations by time, with the less surprising
     and less sure ones apart; ``most_different`` names the videos that differ most. ``unchecked`` says why it is not
-    known how sure some deviations are, if so, and ``complete`` what may hide where no video differs.
+    known how sure some deviations are, if so, and ``complete`` what may hide where no video differs. ``elsewhere`` says
+    which result with another number of key steps tells more, if this one tells nothing.
     """
 
     place: int
@@ -516,6 +517,7 @@ class Picture(NamedTuple):
     most_different: str
     unchecked: str
     complete: str
+    elsewhere: str = ""
 
 
 def picture(
