@@ -723,7 +723,7 @@ def edits_sentence(facts: SecondReadingFacts, labelled: bool = False) -> str:
     ... )
     'Each key step found in up to 12 of these videos was changed alone, in a copy: of 40 cut out (uncounted parts, \
 too), 31 would be told; of 10 moved, 0. Real deviations may be told more rarely, and several together were not tried. \
-Moved key steps are always doubtful here. A step smaller than a key step is never told.'
+Moved key steps are always doubtful here. A step that is only a part of a key step is never told.'
     """
     made = [kind for kind in KINDS if facts.of(kind).made]
     silent = untold(facts)
@@ -738,5 +738,5 @@ Moved key steps are always doubtful here. A step smaller than a key step is neve
     end = f" {doubtful.capitalize()} key steps are always doubtful here." if silent else ""
     each = f"Each key step found in up to {EDITED} of these videos was changed alone, in a copy"
     real = "Real deviations may be told more rarely, and several together were not tried."
-    smaller = "" if labelled else " A step smaller than a key step is never told."
+    smaller = "" if labelled else " A step that is only a part of a key step is never told."
     return f"{each}: {'; '.join(parts)}. {real}{end}{smaller}{cost}"

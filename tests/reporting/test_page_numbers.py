@@ -54,14 +54,14 @@ def test_every_result_has_the_order_of_its_procedure_and_its_own_export(tree: Tr
         assert shlex.split(data["next"]["commands"][str(run)])[3] == tree.keysteps(run).as_posix()
 
 
-def test_a_result_without_deviations_names_the_one_that_tells_most(tree: Tree) -> None:
+def test_a_result_without_deviations_names_one_that_tells_some(tree: Tree) -> None:
     said = "With 3 key steps, no deviation was found; the result with 5 key steps on this page (under Result) tells {}."
     page = tree.at(paths.PAGE).read_text(encoding="utf-8")
     deviations = pd.read_csv(tree.at(paths.DEVIATIONS, FINER))
     assert len(deviations) == deviations["video"].nunique() == 2
     assert page.count("on this page (under Result)") == 1
     assert said.format("2 in 2 videos") in page
-    # Doubtful ones do not count, and results that tell as many are not named.
+    # Doubtful ones do not count.
     deviations.assign(sureness=[0.5, 0.1]).to_csv(tree.at(paths.DEVIATIONS, FINER), index=False)
     write_page(tree, tree.results, [RUN, FINER], tree.at(paths.PAGE))
     assert said.format("1 in 1 video") in tree.at(paths.PAGE).read_text(encoding="utf-8")

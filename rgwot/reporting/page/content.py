@@ -257,28 +257,27 @@ def _picture(
 def _with_elsewhere(pictures: Sequence[Picture], facts: Sequence[RunFacts]) -> list[Picture]:
     """Return the pictures of a page with ``elsewhere``; ``facts`` are those of its runs.
 
-    The other result has the same method, seed and settings, and of such results the most deviations that are not
-    doubtful.
+    The other result has the same method, seed and settings, tells some deviation that is not doubtful, and of such
+    results its number of key steps is nearest.
     """
     numbers = {one.place: [line["number"] for line in one.lines] for one in pictures}
     told = []
     for one in pictures:
-        own = facts[one.place]
-        others = [
-            place
-            for place, other in ((place, facts[place]) for place in numbers)
-            if other.K != own.K and (other.method, other.seed) == (own.method, own.seed)
+        own, lines = facts[one.place], one.lines
+        distances = {
+            place: abs(other.K - own.K)
+            for place, other in ((place, facts[place]) for place in numbers if any(numbers[place]))
+            if own.K and other.K and (other.method, other.seed) == (own.method, own.seed)
             if with_number(other.decoder, 0) == with_number(own.decoder, 0) and not (own.given or other.given)
-        ]
-        most = max(others, key=lambda place: sum(numbers[place]), default=one.place)
-        if own.K and not any(numbers[one.place]) and any(numbers[most]):
-            found = (
-                "only doubtful deviations were" if any(line["doubtful"] for line in one.lines) else "no deviation was"
-            )
-            n_videos = sum(number > 0 for number in numbers[most])
+        }
+        if distances and not any(numbers[one.place]):
+            nearest = min(distances, key=distances.__getitem__)
+            found = "only doubtful deviations were" if any(line["doubtful"] for line in lines) else "no deviation was"
+            n_videos = sum(number > 0 for number in numbers[nearest])
             one = one._replace(
-                elsewhere=f"With {own.K} key steps, {found} found; the result with {facts[most].K} key steps on this "
-                f"page (under Result) tells {sum(numbers[most])} in {n_videos} video{'s' if n_videos > 1 else ''}."
+                elsewhere=f"With {own.K} key steps, {found} found; the result with {facts[nearest].K} key steps on "
+                f"this page (under Result) tells {sum(numbers[nearest])} in {n_videos} "
+                f"video{'s' if n_videos > 1 else ''}."
             )
         told.append(one)
     return told

@@ -502,7 +502,7 @@ class Picture(NamedTuple):
     deviations that are not doubtful, the number of doubtful ones, and all deviations by time, with the less surprising
     and less sure ones apart; ``most_different`` names the videos that differ most. ``unchecked`` says why it is not
     known how sure some deviations are, if so, and ``complete`` what may hide where no video differs. ``elsewhere`` says
-    which result with another number of key steps tells more, if this one tells nothing.
+    which result with another number of key steps tells some, if this one tells nothing.
     """
 
     place: int
