@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rgwot.procedure.graphs import needs_of
 from rgwot.procedure.interface import Deviation, DeviationKind, Event, Procedure, Recording
 from rgwot.procedure.orders import SUBSTANTIAL, placed
 
 if TYPE_CHECKING:
+    from rgwot.procedure.graphs import Step
     from rgwot.procedure.orders import Booleans
 
 USUAL_FROM = 0.5
@@ -52,6 +54,8 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording], *, known: 
     nodes = {node.key_step: node for node in procedure.nodes}
     n_videos = procedure.n_videos
     needs = _needs(procedure, known)
+    # A need that follows from known ones may have too few videos of its own to be known.
+    implied = needs_of((need.before, need.after) for need in needs)
     place = {step: at for at, step in enumerate(procedure.order)}
     found_all: list[Deviation] = []
     for recording in recordings:
@@ -77,7 +81,7 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording], *, known: 
         for node in procedure.nodes:
             if node.share >= USUAL_FROM and node.key_step not in first and recording.events:
                 step = node.key_step
-                due = _due(needs, first, step, recording.duration_s)
+                due = _due(implied, first, step, recording.duration_s)
                 bits = surprise(n_videos - node.n_videos, n_videos)
                 of_video.append(Deviation(recording.video, "missing", step, *due, bits))
         found_all += sorted(
@@ -156,14 +160,16 @@ def _needs(procedure: Procedure, known: bool = True) -> list[_Need]:
     ]
 
 
-def _due(needs: Sequence[_Need], first: Mapping[int, Event], step: int, duration_s: float) -> tuple[float, float]:
+def _due(
+    needs: Collection[tuple[Step, Step]], first: Mapping[int, Event], step: int, duration_s: float
+) -> tuple[float, float]:
     """Return the span (start, end) in seconds in which a missing key step was due.
 
-    It lies between the key steps that this one needs and those that need it. It is the whole video if one that it needs
-    starts after one that needs it.
+    It lies between the key steps that this one needs and those that need it, by all ``needs`` (before, after) that
+    follow from the known ones. It is the whole video if one that it needs starts after one that needs it.
     """
-    before = [first[need.before] for need in needs if need.after == step and need.before in first]
-    after = [first[need.after] for need in needs if need.before == step and need.after in first]
+    before = [event for other, event in first.items() if (other, step) in needs]
+    after = [event for other, event in first.items() if (step, other) in needs]
     latest = max((event.start_s for event in before), default=0.0)
     start = max((event.end_s for event in before), default=0.0)
     end = min((event.start_s for event in after), default=duration_s)

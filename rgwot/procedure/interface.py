@@ -272,8 +272,8 @@ class Deviation:
         ``too_early`` (before a key step that it needs) or ``too_late`` (after a key step that needs it).
     start_s, end_s
         The event. For ``missing``, the time in which the key step was due: from the end of the last key step that it
-        needs (or 0) to the start of the first that needs it (or the end of the video). If they overlap, both are the
-        latter time; if they come in the wrong order, it is the whole video.
+        needs (or 0) to the start of the first that needs it (or the end of the video), also by needs that follow from
+        others. If they overlap, both are the latter time; if they come in the wrong order, it is the whole video.
     surprise
         −log2 of the estimated probability that a video does this, in bits.
     sureness

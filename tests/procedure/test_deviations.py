@@ -61,6 +61,15 @@ def test_a_step_left_out_where_its_neighbours_overlap_is_due_at_one_moment(usual
     assert ("missing", 3, 0, 20) in found_in(usual, reversed_video)
 
 
+def test_a_step_left_out_is_due_by_needs_that_follow_from_known_ones(usual):
+    # 2 comes before 3 and 3 before 4, but too few videos have both 2 and 4 for that need to be known by itself.
+    unknown = {need: replace(need, both=4, agree=4) for need in usual.needs if (need.before, need.after) == (2, 4)}
+    procedure = replace(usual, needs=tuple(unknown.get(need, need) for need in usual.needs))
+    assert [need.known for need in unknown.values()] == [False]
+    video = Recording("new", (Event(1, 0, 8), Event(4, 10, 12)), 20)
+    assert found_in(procedure, video) == [("missing", 2, 8, 10), ("missing", 3, 8, 10)]
+
+
 def test_too_early_and_too_late(usual):
     # If two key steps are swapped, one of them counts as moved.
     assert found_in(usual, recording("new", 1, 3, 2, 4)) == [("too_early", 3, 10, 18)]
