@@ -39,7 +39,7 @@ MOST_DOUBTED = 3
 #: A deviation is sure if its sureness is at least `SURE`, doubtful below `PERHAPS`, and written with "perhaps" between.
 SURE, PERHAPS = 0.7, 0.25
 _RANKS = {"sure": 0, "perhaps": 1, "doubtful": 2}
-#: Marks deviations that no segment of the result shows.
+#: Marks deviations that no segment of the result shows that counts.
 ALONE = "by a second reading alone"
 
 
@@ -390,7 +390,7 @@ class DeviationFacts:
 
     ``kind`` says what differs, ``also`` for which other numbers of key steps this holds, if known. ``sureness`` is
     "sure", "perhaps" or "doubtful". ``any_time`` says that a missing key step was due at any time of the video, and
-    ``unseen`` that the segments of the result do not show the deviation.
+    ``unseen`` that the occurrences in the result do not show the deviation.
     """
 
     deviation: Deviation
@@ -460,8 +460,7 @@ def deviation_facts(
             elif any(ends):
                 kind = "left out or not recorded"
         else:
-            events = [*counted.get(what, ()), *seen.get(what, ())]
-            unseen = deviation.video in length and not _is_shown(deviation, events)
+            unseen = deviation.video in length and not _is_shown(deviation, counted.get(what, ()))
         kind += f", {ALONE}" if unseen else ""
         rows.append(DeviationFacts(deviation, kind + own, sureness, any_time=any_time, unseen=unseen))
     # The sort keeps the order of videos and times among equals.

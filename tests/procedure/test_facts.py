@@ -259,3 +259,8 @@ def test_a_deviation_that_no_segment_shows_comes_from_a_second_reading() -> None
     kinds = [row.told for row in deviation_facts(found, [recording])]
     # The second deviation, from 8 to 12 s, lies half in the segment of key step 2.
     assert kinds == ["perhaps again, by a second reading alone", "perhaps again", kinds[0]]
+    # A segment that does not count is no occurrence, so it does not show that its key step was moved.
+    counting = replace(recording, events=recording.events[:1])
+    early = Deviation("a", "too_early", 2, 8.0, 20.0, 3.0, 0.5)
+    (row,) = deviation_facts([early], [counting], every=[recording])
+    assert row.told == "perhaps too early, by a second reading alone"
