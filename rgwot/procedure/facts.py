@@ -202,11 +202,11 @@ def step_table(rows: Sequence[_StepFacts], names: Mapping[int, str] | None = Non
 
 
 def _seconds(recordings: Sequence[Recording]) -> dict[int, float]:
-    """Return the total time of each key step."""
+    """Return the total time of each key step, without pauses."""
     total: dict[int, float] = {}
     for recording in recordings:
-        for event in recording.events:
-            total[event.key_step] = total.get(event.key_step, 0.0) + event.end_s - event.start_s
+        for step, seconds in recording.seconds.items():
+            total[step] = total.get(step, 0.0) + seconds
     return total
 
 

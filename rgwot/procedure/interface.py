@@ -46,11 +46,25 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Recording:
-    """The events of a video without background, sorted by start (they may overlap), and the length of the video."""
+    """The events of a video without background, sorted by start (they may overlap), and the length of the video.
+
+    ``pauses`` are the parts of events that do not count, between segments that do (methods 9.1).
+    """
 
     video: str
     events: tuple[Event, ...]
     duration_s: float
+    pauses: tuple[Event, ...] = ()
+
+    @property
+    def seconds(self) -> dict[int, float]:
+        """The total time of each key step, without pauses."""
+        total: dict[int, float] = {}
+        for step, start_s, end_s in self.events:
+            total[step] = total.get(step, 0.0) + end_s - start_s
+        for step, start_s, end_s in self.pauses:
+            total[step] -= end_s - start_s
+        return total
 
     def __post_init__(self) -> None:
         events = tuple(sorted((Event(*event) for event in self.events), key=lambda event: event[1:] + event[:1]))

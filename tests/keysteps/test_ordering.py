@@ -129,6 +129,8 @@ def test_short_segments_do_not_count_and_what_they_separate_is_one_occurrence() 
     # Background keeps the second occurrence of 1 apart; key step 3 has no occurrence.
     assert video.events == (Event(1, 0, 14), Event(1, 16, 22), Event(2, 24, 34))
     assert video.duration_s == 34
+    # What does not count within an occurrence is not its time.
+    assert (video.pauses, video.seconds) == ((Event(1, 6, 8),), {1: 18, 2: 10})
     assert first_order(video.events) == (1, 2)
     # Annotated key steps count, however short.
     assert counted(segments_of(v="aab"), usual, annotated=["v"])["v"]["counts"].all()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rgwot.procedure.facts import (
+    UNCOUNTED,
     complete_sentence,
     deviation_facts,
     doubt_sentence,
@@ -60,6 +61,10 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
     _, third, _, last, *rest = [row.cells() for row in step_facts(few, RECORDINGS, every)]
     assert (third[5:], last[5]) == (("1 (10 of 10)", "", "2"), "2 (6 of 6)")
     assert [row[:1] + row[4:5] for row in rest] == [("parts that do not count", "5 %"), ("no key step", "15 %")]
+    # So do those within an occurrence.
+    paused = [replace(RECORDINGS[0], pauses=(Event(1, 1.0, 2.0),))]
+    rows = {row.key_step: row.share for row in step_facts(TEA, paused, RECORDINGS)}
+    assert (rows[1], rows[UNCOUNTED], rows[0]) == pytest.approx((0.4, 0.1, 0.2))
     # Without recordings nothing is known about time shares and background.
     *_, last = [row.cells({2: "stir"}) for row in step_facts(TEA)]
     assert last == ("step 4", "6 of 10", "2.5", "8 s", "", "stir (6 of 6), step 3? (5 of 6)", "", "")
