@@ -45,7 +45,7 @@ def deviations(
         deviations are scored against annotations.
     every
         All segments of the videos, if some do not count as occurrences. A missing key step that has segments in its
-        video was due at the longest of them.
+        video gets the time of the longest of them.
 
     Notes
     -----

@@ -389,8 +389,9 @@ class DeviationFacts:
     """A row of the table of deviations.
 
     ``kind`` says what differs, ``also`` for which other numbers of key steps this holds, if known. ``sureness`` is
-    "sure", "perhaps" or "doubtful". ``any_time`` says that a missing key step was due at any time of the video, and
-    ``unseen`` that the occurrences in the result do not show the deviation.
+    "sure", "perhaps" or "doubtful". ``any_time`` says that a missing key step was due at any time of the video,
+    ``part`` that its time is that of a segment that does not count, and ``unseen`` that the occurrences in the result
+    do not show the deviation.
     """
 
     deviation: Deviation
@@ -398,6 +399,7 @@ class DeviationFacts:
     sureness: str
     also: str = ""
     any_time: bool = False
+    part: bool = False
     unseen: bool = False
 
     @property
@@ -409,11 +411,14 @@ class DeviationFacts:
     def time(self) -> str:
         """When the deviation occurs, or when a missing key step was due: the middle of a short time, or all of it.
 
-        It is empty if that may have been at any time of the video.
+        It is empty if that may have been at any time of the video. A part that does not count may lie elsewhere, so it
+        was not due there.
         """
         one = self.deviation
         if one.kind != "missing":
             return moment(one.start_s)
+        if self.part:
+            return f"at {moment(one.start_s)}"
         if self.any_time:
             return ""
         if one.end_s - one.start_s <= SHORT_S:
@@ -448,13 +453,14 @@ def deviation_facts(
         kind, sureness = _KINDS[deviation.kind], _sureness(deviation, annotated)
         own = f" ({OWN})" if deviation.against == "own" else ""
         what = deviation.video, deviation.key_step
-        any_time = unseen = False
+        any_time = part = unseen = False
         if deviation.kind == "missing":
             # Times in files are rounded.
             ends = deviation.start_s == 0, deviation.end_s > length.get(deviation.video, math.inf) - 0.01
             any_time, unseen = all(ends), what in counted and not own
             if what in counted or what in seen:
                 kind = kind if unseen else "very short or left out"
+                part = not unseen and any(_near(deviation, event) for event in seen.get(what, ()))
                 sureness = "doubtful" if sureness == "doubtful" else "perhaps"
                 deviation = replace(deviation, sureness=_at_most(deviation.sureness, POSSIBLE))
             elif any(ends):
@@ -462,7 +468,7 @@ def deviation_facts(
         else:
             unseen = deviation.video in length and not _is_shown(deviation, counted.get(what, ()))
         kind += f", {ALONE}" if unseen else ""
-        rows.append(DeviationFacts(deviation, kind + own, sureness, any_time=any_time, unseen=unseen))
+        rows.append(DeviationFacts(deviation, kind + own, sureness, any_time=any_time, part=part, unseen=unseen))
     # The sort keeps the order of videos and times among equals.
     return sorted(rows, key=lambda row: (row.sureness == "doubtful", -row.deviation.surprise))
 
@@ -484,6 +490,11 @@ def _is_shown(deviation: Deviation, events: Sequence[Event]) -> bool:
     """Return whether one of the events of its key step covers at least half of the time of a deviation."""
     start, end = deviation.start_s, deviation.end_s
     return any(min(event.end_s, end) - max(event.start_s, start) >= 0.5 * (end - start) for event in events)
+
+
+def _near(deviation: Deviation, event: Event) -> bool:
+    """Return whether a deviation has the times of an event, except that times in files are rounded."""
+    return max(abs(deviation.start_s - event.start_s), abs(deviation.end_s - event.end_s)) < 0.01
 
 
 def _sureness(deviation: Deviation, annotated: Collection[str]) -> str:

@@ -288,7 +288,7 @@ class Deviation:
         The event. For ``missing``, the time in which the key step was due: from the end of the last key step that it
         needs (or 0) to the start of the first that needs it (or the end of the video), also by needs that follow from
         others. If they overlap, both are the latter time; if they come in the wrong order, it is the whole video.
-        If the video has segments of the key step that do not count, it is the longest of them.
+        If the video has segments of the key step that do not count, it is the time of the longest.
     surprise
         −log2 of the estimated probability that a video does this, in bits.
     sureness

@@ -210,6 +210,13 @@ def test_a_missing_key_step_that_was_due_in_the_whole_video_has_no_time() -> Non
     assert [row.time for row in rows] == ["", "due between 0:00 and 1:20"]
 
 
+def test_a_part_of_a_missing_key_step_that_does_not_count_tells_where_it_is() -> None:
+    every = Recording("a", (Event(2, 72.9, 74.0),), 90.0)
+    missing = [Deviation("a", "missing", 2, *times, 3.0) for times in ((72.9, 74.0), (80.0, 82.0))]
+    rows = deviation_facts(missing, [replace(every, events=())], every=[every])
+    assert [row.time for row in rows] == ["at 1:12", "due about 1:21"]
+
+
 @pytest.mark.parametrize(
     ("start_s", "end_s", "key_step", "sureness", "cells"),
     [
