@@ -42,7 +42,6 @@ from rgwot.names import named_order, names_text
 from rgwot.paths import STORE, Tree
 from rgwot.procedure import Procedure
 from rgwot.procedure.facts import deviation_facts
-from rgwot.procedure.learning import recordings_from_segments
 from rgwot.runtime.csv_files import write_rows
 from rgwot.runtime.errors import RgwotError, nearest
 from rgwot.runtime.files import replacing, write_text
@@ -347,8 +346,7 @@ def _write(
     if facts.names:
         # The same text as in the file that a page offers for download; it states the result that the names belong to.
         write_text(names_text(str(facts.run), key_steps.segment_table, facts.names), tree.at(paths.NAMES, facts.run))
-    every = recordings_from_segments(key_steps.segment_table, every=True)
-    rows = deviation_facts(key_steps.deviations, key_steps.recordings, every=every)
+    rows = deviation_facts(key_steps.deviations, key_steps.recordings, every=key_steps.every)
     return [
         _Applied(
             recording.video,

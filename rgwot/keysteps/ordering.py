@@ -224,6 +224,11 @@ class KeySteps:
         return occurrences(self.segments["task"])
 
     @property
+    def every(self) -> list[Recording]:
+        """All segments of scope ``task`` of every video, with their own key steps."""
+        return recordings_from_segments(_with_videos(self.segments["task"]), every=True)
+
+    @property
     def order_table(self) -> pd.DataFrame:
         """The orders as text, ``video, order``."""
         texts = [format_order(order) for order in self.orders.values()]
@@ -233,7 +238,8 @@ class KeySteps:
     def deviations(self) -> list[Deviation]:
         """The deviations of every video from the procedure, with their sureness."""
         others = [occurrences(segments) for segments in self.alternatives]
-        found = with_sureness(deviations(self.procedure, self.recordings), self.procedure, others)
+        found = deviations(self.procedure, self.recordings, every=self.every)
+        found = with_sureness(found, self.procedure, others)
         if self.second is None:
             return found
         segments, support = self.second

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rgwot.procedure.graphs import needs_of
 from rgwot.procedure.interface import Deviation, DeviationKind, Event, Procedure, Recording
 from rgwot.procedure.orders import SUBSTANTIAL, placed
 
 if TYPE_CHECKING:
+    from rgwot.procedure.graphs import Step
     from rgwot.procedure.orders import Booleans
 
 USUAL_FROM = 0.5
@@ -23,7 +25,13 @@ SURE_FROM = 1 / 3
 """Breaking a need is a deviation if the need has at least this confidence."""
 
 
-def deviations(procedure: Procedure, recordings: Sequence[Recording], *, known: bool = True) -> list[Deviation]:
+def deviations(
+    procedure: Procedure,
+    recordings: Sequence[Recording],
+    *,
+    known: bool = True,
+    every: Sequence[Recording] = (),
+) -> list[Deviation]:
     """Compare recordings with a procedure.
 
     Parameters
@@ -35,6 +43,9 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording], *, known: 
     known
         Whether to ignore needs that are not known (`rgwot.procedure.interface.Edge.known`). It is False where
         deviations are scored against annotations.
+    every
+        All segments of the videos, if some do not count as occurrences. A missing key step that has segments in its
+        video gets the time of the longest of them.
 
     Notes
     -----
@@ -52,7 +63,10 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording], *, known: 
     nodes = {node.key_step: node for node in procedure.nodes}
     n_videos = procedure.n_videos
     needs = _needs(procedure, known)
+    # A need that follows from known ones may have too few videos of its own to be known.
+    implied = needs_of((need.before, need.after) for need in needs)
     place = {step: at for at, step in enumerate(procedure.order)}
+    remains = {recording.video: _longest(recording.events) for recording in every}
     found_all: list[Deviation] = []
     for recording in recordings:
         first = fitting(needs, recording)
@@ -77,7 +91,8 @@ def deviations(procedure: Procedure, recordings: Sequence[Recording], *, known: 
         for node in procedure.nodes:
             if node.share >= USUAL_FROM and node.key_step not in first and recording.events:
                 step = node.key_step
-                due = _due(needs, first, step, recording.duration_s)
+                remain = remains.get(recording.video, {}).get(step)
+                due = remain[1:] if remain else _due(implied, first, step, recording.duration_s)
                 bits = surprise(n_videos - node.n_videos, n_videos)
                 of_video.append(Deviation(recording.video, "missing", step, *due, bits))
         found_all += sorted(
@@ -156,18 +171,30 @@ def _needs(procedure: Procedure, known: bool = True) -> list[_Need]:
     ]
 
 
-def _due(needs: Sequence[_Need], first: Mapping[int, Event], step: int, duration_s: float) -> tuple[float, float]:
+def _due(
+    needs: Collection[tuple[Step, Step]], first: Mapping[int, Event], step: int, duration_s: float
+) -> tuple[float, float]:
     """Return the span (start, end) in seconds in which a missing key step was due.
 
-    It lies between the key steps that this one needs and those that need it. It is the whole video if one that it needs
-    starts after one that needs it.
+    It lies between the key steps that this one needs and those that need it, by all ``needs`` (before, after) that
+    follow from the known ones. It is the whole video if one that it needs starts after one that needs it.
     """
-    before = [first[need.before] for need in needs if need.after == step and need.before in first]
-    after = [first[need.after] for need in needs if need.before == step and need.after in first]
+    before = [event for other, event in first.items() if (other, step) in needs]
+    after = [event for other, event in first.items() if (step, other) in needs]
     latest = max((event.start_s for event in before), default=0.0)
     start = max((event.end_s for event in before), default=0.0)
     end = min((event.start_s for event in after), default=duration_s)
     return (0.0, duration_s) if latest > end else (min(start, end), end)
+
+
+def _longest(events: Iterable[Event]) -> dict[int, Event]:
+    """Return the longest event of each key step, of equally long ones the first."""
+    longest: dict[int, Event] = {}
+    for event in events:
+        other = longest.setdefault(event.key_step, event)
+        if event.end_s - event.start_s > other.end_s - other.start_s:
+            longest[event.key_step] = event
+    return longest
 
 
 def _breaks(need: _Need, first: Mapping[int, Event]) -> bool:
@@ -316,12 +343,9 @@ def without_slivers(
 
 def _lasting(events: Sequence[Event], usual: Mapping[int, float]) -> tuple[Event, ...]:
     total: dict[int, float] = {}
-    longest: dict[int, Event] = {}
-    for event in events:
-        step, length = event.key_step, event.end_s - event.start_s
-        total[step] = total.get(step, 0.0) + length
-        if step not in longest or length > longest[step].end_s - longest[step].start_s:
-            longest[step] = event
+    longest = _longest(events)
+    for step, start_s, end_s in events:
+        total[step] = total.get(step, 0.0) + (end_s - start_s)
     lasting: list[Event] = []
     between = 0.0
     for event in events:

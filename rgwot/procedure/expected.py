@@ -136,6 +136,7 @@ def compare_with_own(
     names: Mapping[int, str],
     recordings: Sequence[Recording],
     others: Sequence[Sequence[Recording]] = (),
+    every: Sequence[Recording] = (),
 ) -> _OwnDifferences | None:
     """Compare recordings with an expected procedure; None if no key step has a name.
 
@@ -149,6 +150,8 @@ def compare_with_own(
         The videos.
     others
         Other segmentations of them, from which deviations get their sureness (`with_sureness`).
+    every
+        All segments of the videos, if some do not count (`rgwot.procedure.deviations`).
 
     Examples
     --------
@@ -169,7 +172,7 @@ def compare_with_own(
             step_of.setdefault(called[step], step)
     known = [step for step in expected if step.name in step_of]
     procedure = _procedure(expected, {step.name: step_of[step.name] for step in known}, recordings)
-    told = with_sureness(deviations(procedure, recordings), procedure, others)
+    told = with_sureness(deviations(procedure, recordings, every=every), procedure, others)
     return _OwnDifferences(
         tuple(replace(one, against="own") for one in told if one.key_step in called),
         tuple(step.name for step in expected if step_of.get(step.name) not in done),

@@ -39,7 +39,7 @@ MOST_DOUBTED = 3
 #: A deviation is sure if its sureness is at least `SURE`, doubtful below `PERHAPS`, and written with "perhaps" between.
 SURE, PERHAPS = 0.7, 0.25
 _RANKS = {"sure": 0, "perhaps": 1, "doubtful": 2}
-#: Marks deviations that no segment of the result shows.
+#: Marks deviations that no segment of the result shows that counts.
 ALONE = "by a second reading alone"
 
 
@@ -204,11 +204,11 @@ def step_table(rows: Sequence[_StepFacts], names: Mapping[int, str] | None = Non
 
 
 def _seconds(recordings: Sequence[Recording]) -> dict[int, float]:
-    """Return the total time of each key step."""
+    """Return the total time of each key step, without pauses."""
     total: dict[int, float] = {}
     for recording in recordings:
-        for event in recording.events:
-            total[event.key_step] = total.get(event.key_step, 0.0) + event.end_s - event.start_s
+        for step, seconds in recording.seconds.items():
+            total[step] = total.get(step, 0.0) + seconds
     return total
 
 
@@ -392,8 +392,9 @@ class DeviationFacts:
 
     ``kind`` says what differs, ``also`` for which other numbers of key steps this holds, if known. ``sureness`` is
     "sure", "perhaps" or "doubtful". ``pieces_s`` is the time in seconds of segments of a missing key step that do not
-    count, if there are any. ``any_time`` says that a missing key step was due at any time of the video, and
-    ``unseen`` that the segments of the result do not show the deviation.
+    count, if there are any, and ``part`` says that the deviation has the time of one of them. ``any_time`` says that a
+    missing key step was due at any time of the video, and ``unseen`` that the occurrences in the result do not show the
+    deviation.
     """
 
     deviation: Deviation
@@ -401,6 +402,7 @@ class DeviationFacts:
     sureness: str
     also: str = ""
     any_time: bool = False
+    part: bool = False
     unseen: bool = False
     pieces_s: float | None = None
 
@@ -421,11 +423,14 @@ class DeviationFacts:
     def time(self) -> str:
         """When the deviation occurs, or when a missing key step was due: the middle of a short time, or all of it.
 
-        It is empty if that may have been at any time of the video.
+        It is empty if that may have been at any time of the video. A part that does not count may lie elsewhere, so it
+        was not due there.
         """
         one = self.deviation
         if one.kind != "missing":
             return moment(one.start_s)
+        if self.part:
+            return f"at {moment(one.start_s)}"
         if self.any_time:
             return ""
         if one.end_s - one.start_s <= SHORT_S:
@@ -460,7 +465,7 @@ def deviation_facts(
         kind, sureness = _KINDS[deviation.kind], _sureness(deviation, annotated)
         own = f" ({OWN})" if deviation.against == "own" else ""
         what = deviation.video, deviation.key_step
-        any_time, unseen, pieces_s = False, False, None
+        any_time, part, unseen, pieces_s = False, False, False, None
         if deviation.kind == "missing":
             # Times in files are rounded.
             ends = deviation.start_s == 0, deviation.end_s > length.get(deviation.video, math.inf) - 0.01
@@ -469,16 +474,18 @@ def deviation_facts(
                 kind = kind if unseen else f"{HARDLY} or left out"
                 if what not in counted:
                     pieces_s = sum(event.end_s - event.start_s for event in seen[what])
+                part = not unseen and any(_near(deviation, event) for event in seen.get(what, ()))
                 sureness = "doubtful" if sureness == "doubtful" else "perhaps"
                 deviation = replace(deviation, sureness=_at_most(deviation.sureness, POSSIBLE))
             elif any(ends):
                 kind = "left out or not recorded"
         else:
-            events = [*counted.get(what, ()), *seen.get(what, ())]
-            unseen = deviation.video in length and not _is_shown(deviation, events)
+            unseen = deviation.video in length and not _is_shown(deviation, counted.get(what, ()))
         kind += f", {ALONE}" if unseen else ""
         rows.append(
-            DeviationFacts(deviation, kind + own, sureness, any_time=any_time, unseen=unseen, pieces_s=pieces_s)
+            DeviationFacts(
+                deviation, kind + own, sureness, any_time=any_time, part=part, unseen=unseen, pieces_s=pieces_s
+            )
         )
     # The sort keeps the order of videos and times among equals.
     return sorted(rows, key=lambda row: (row.sureness == "doubtful", -row.deviation.surprise))
@@ -501,6 +508,11 @@ def _is_shown(deviation: Deviation, events: Sequence[Event]) -> bool:
     """Return whether one of the events of its key step covers at least half of the time of a deviation."""
     start, end = deviation.start_s, deviation.end_s
     return any(min(event.end_s, end) - max(event.start_s, start) >= 0.5 * (end - start) for event in events)
+
+
+def _near(deviation: Deviation, event: Event) -> bool:
+    """Return whether a deviation has the times of an event, except that times in files are rounded."""
+    return max(abs(deviation.start_s - event.start_s), abs(deviation.end_s - event.end_s)) < 0.01
 
 
 def _sureness(deviation: Deviation, annotated: Collection[str]) -> str:

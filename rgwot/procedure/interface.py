@@ -46,11 +46,25 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Recording:
-    """The events of a video without background, sorted by start (they may overlap), and the length of the video."""
+    """The events of a video without background, sorted by start (they may overlap), and the length of the video.
+
+    ``pauses`` are the parts of events that do not count, between segments that do (methods 9.1).
+    """
 
     video: str
     events: tuple[Event, ...]
     duration_s: float
+    pauses: tuple[Event, ...] = ()
+
+    @property
+    def seconds(self) -> dict[int, float]:
+        """The total time of each key step, without pauses."""
+        total: dict[int, float] = {}
+        for step, start_s, end_s in self.events:
+            total[step] = total.get(step, 0.0) + end_s - start_s
+        for step, start_s, end_s in self.pauses:
+            total[step] -= end_s - start_s
+        return total
 
     def __post_init__(self) -> None:
         events = tuple(sorted((Event(*event) for event in self.events), key=lambda event: event[1:] + event[:1]))
@@ -272,8 +286,9 @@ class Deviation:
         ``too_early`` (before a key step that it needs) or ``too_late`` (after a key step that needs it).
     start_s, end_s
         The event. For ``missing``, the time in which the key step was due: from the end of the last key step that it
-        needs (or 0) to the start of the first that needs it (or the end of the video). If they overlap, both are the
-        latter time; if they come in the wrong order, it is the whole video.
+        needs (or 0) to the start of the first that needs it (or the end of the video), also by needs that follow from
+        others. If they overlap, both are the latter time; if they come in the wrong order, it is the whole video.
+        If the video has segments of the key step that do not count, it is the time of the longest.
     surprise
         −log2 of the estimated probability that a video does this, in bits.
     sureness

@@ -110,7 +110,7 @@ def recordings_from_segments(
         Columns ``video``, ``start_s``, ``end_s`` and ``key_step``. If there is a column ``scope``, only the rows with
         ``task`` are read. Key step 0 is background. If there are columns ``shows`` and ``counts``, only segments that
         count become events, of the key step that they show; two of the same key step are one event if only segments
-        that do not count lie between them (methods 9.1).
+        that do not count lie between them (methods 9.1), which are its pauses.
     durations
         Length of each video in seconds; by default the end of its last segment, including background.
     every
@@ -124,6 +124,7 @@ def recordings_from_segments(
     columns = [segments[name].tolist() for name in names]
     counting = segments[COUNTS].tolist() if marked else [True] * len(segments)
     events: dict[str, list[Event]] = {}
+    pauses: dict[str, list[Event]] = {}
     ends: dict[str, float] = {}
     # Whether only segments that do not count follow the last event of a video.
     between: dict[str, bool | None] = {}
@@ -132,6 +133,7 @@ def recordings_from_segments(
         ends[video] = max(end, ends.get(video, end))
         if step > 0 and counts:
             if between.get(video) and own[-1].key_step == step:
+                pauses.setdefault(video, []).append(Event(int(step), own[-1].end_s, float(start)))
                 own[-1] = own[-1]._replace(end_s=float(end))
             else:
                 own.append(Event(int(step), float(start), float(end)))
@@ -139,7 +141,7 @@ def recordings_from_segments(
         else:
             between[video] = True if step > 0 and between.get(video) is not None else None
     return [
-        Recording(video, tuple(of_video), (durations or {}).get(video, ends[video]))
+        Recording(video, tuple(of_video), (durations or {}).get(video, ends[video]), tuple(pauses.get(video, ())))
         for video, of_video in events.items()
     ]
 

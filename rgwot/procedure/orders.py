@@ -57,7 +57,7 @@ class Tally:
     start, end
         (V, K) start and end of the occurrence that gives the key step its place (`placed`).
     total
-        (V, K) total time of all occurrences.
+        (V, K) total time of all occurrences, without pauses.
     duration
         (V,) length of the videos.
     """
@@ -117,9 +117,10 @@ def tally(recordings: Sequence[Recording]) -> Tally:
     count, total = np.zeros(shape, dtype=np.int64), np.zeros(shape)
     start, end = np.full(shape, np.nan), np.full(shape, np.nan)
     for row, recording in enumerate(recordings):
-        for step, start_s, end_s in recording.events:
-            count[row, index[step]] += 1
-            total[row, index[step]] += end_s - start_s
+        for event in recording.events:
+            count[row, index[event.key_step]] += 1
+        for step, seconds in recording.seconds.items():
+            total[row, index[step]] = seconds
         for step, start_s, end_s in placed(recording).values():
             start[row, index[step]], end[row, index[step]] = start_s, end_s
     return Tally(steps, count, start, end, total, np.array([recording.duration_s for recording in recordings]))

@@ -47,13 +47,17 @@ def named(
     known, is taken from ``found``.
     """
     merged = as_named(segments, names)
-    if merged is not segments and procedure is not None:
-        procedure = learn(recordings_from_segments(merged), procedure.learner)
-        others = deviations(procedure, recordings_from_segments(merged))
+    learner = None if merged is segments or procedure is None else procedure.learner
+    if learner is None and expected is None:
+        return _NamedResult(merged, names, procedure, found)
+    recordings, every = (recordings_from_segments(merged, every=one) for one in (False, True))
+    if learner is not None:
+        procedure = learn(recordings, learner)
+        others = deviations(procedure, recordings, every=every)
         found = [*others, *(one for one in found if one.against == "own")]
     if expected is None:
         return _NamedResult(merged, names, procedure, found)
-    own = compare_with_own(expected, names, recordings_from_segments(merged))
+    own = compare_with_own(expected, names, recordings, every=every)
     others = [one for one in found if one.against != "own"]
     if own is None:
         return _NamedResult(merged, names, procedure, others, [NAMELESS])

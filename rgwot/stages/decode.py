@@ -77,7 +77,7 @@ def own_deviations(key_steps: KeySteps, expected: Sequence[ExpectedStep] | None)
     if not expected or not names:
         return ()
     others = [occurrences(segments) for segments in key_steps.alternatives]
-    own = compare_with_own(expected, names, key_steps.recordings, others)
+    own = compare_with_own(expected, names, key_steps.recordings, others, key_steps.every)
     return () if own is None else own.deviations
 
 

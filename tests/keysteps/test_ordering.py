@@ -129,6 +129,8 @@ def test_short_segments_do_not_count_and_what_they_separate_is_one_occurrence() 
     # Background keeps the second occurrence of 1 apart; key step 3 has no occurrence.
     assert video.events == (Event(1, 0, 14), Event(1, 16, 22), Event(2, 24, 34))
     assert video.duration_s == 34
+    # What does not count within an occurrence is not its time.
+    assert (video.pauses, video.seconds) == ((Event(1, 6, 8),), {1: 18, 2: 10})
     assert first_order(video.events) == (1, 2)
     # Annotated key steps count, however short.
     assert counted(segments_of(v="aab"), usual, annotated=["v"])["v"]["counts"].all()
@@ -144,6 +146,15 @@ def test_neighbours_that_look_like_each_other_count_as_what_they_show() -> None:
     told = counted(segments, usual_of(segments), segments_of(v="aaaaaaccccccdddd"))
     assert told["v"]["shows"].tolist() == [1, 2, 3, 4]
     assert told["v"]["counts"].tolist() == [True, False, True, True]
+
+
+def test_a_step_left_out_was_due_where_it_has_a_segment_that_does_not_count() -> None:
+    segments = segments_of(**dict.fromkeys("tuvwx", "aaaabbbbcccc"), y="aaaaccccccbc")
+    segments = counted(segments, usual_of(segments))
+    found = KeySteps({"task": segments}, {}, learn(occurrences(segments)), {})
+    (missing,) = found.deviations
+    assert (missing.video, missing.kind, missing.key_step) == ("y", "missing", 2)
+    assert (missing.start_s, missing.end_s) == (10, 11)
 
 
 def test_what_counts_is_written_read_and_follows_names(tmp_path: Path) -> None:

@@ -61,6 +61,27 @@ def test_a_step_left_out_where_its_neighbours_overlap_is_due_at_one_moment(usual
     assert ("missing", 3, 0, 20) in found_in(usual, reversed_video)
 
 
+def test_a_step_left_out_is_due_by_needs_that_follow_from_known_ones(usual):
+    # 2 comes before 3 and 3 before 4, but too few videos have both 2 and 4 for that need to be known by itself.
+    unknown = {need: replace(need, both=4, agree=4) for need in usual.needs if (need.before, need.after) == (2, 4)}
+    procedure = replace(usual, needs=tuple(unknown.get(need, need) for need in usual.needs))
+    assert [need.known for need in unknown.values()] == [False]
+    video = Recording("new", (Event(1, 0, 8), Event(4, 10, 12)), 20)
+    assert found_in(procedure, video) == [("missing", 2, 8, 10), ("missing", 3, 8, 10)]
+
+
+def test_a_step_left_out_was_due_at_its_longest_segment_that_does_not_count(usual):
+    # By the other key steps, 3 would be due at any time of the video, and 2 from 14 s on.
+    recordings = [Recording("new", (Event(4, 2, 8), Event(1, 9, 14)), 20)]
+    every = [replace(recordings[0], events=(*recordings[0].events, Event(3, 1, 2), Event(3, 15, 17), Event(3, 18, 20)))]
+    told = deviations(usual, recordings, every=every)
+    assert [one for one in told if one.key_step != 3] == [
+        one for one in deviations(usual, recordings) if one.key_step != 3
+    ]
+    (one,) = (one for one in told if one.key_step == 3)
+    assert (one.kind, one.start_s, one.end_s) == ("missing", 15, 17)
+
+
 def test_too_early_and_too_late(usual):
     # If two key steps are swapped, one of them counts as moved.
     assert found_in(usual, recording("new", 1, 3, 2, 4)) == [("too_early", 3, 10, 18)]

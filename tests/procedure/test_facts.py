@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rgwot.procedure.facts import (
+    UNCOUNTED,
     complete_sentence,
     deviation_facts,
     doubt_sentence,
@@ -60,6 +61,10 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
     _, third, _, last, *rest = [row.cells() for row in step_facts(few, RECORDINGS, every)]
     assert (third[5:], last[5]) == (("1 (10 of 10)", "", "2"), "2 (6 of 6)")
     assert [row[:1] + row[4:5] for row in rest] == [("parts that do not count", "5 %"), ("no key step", "15 %")]
+    # So do those within an occurrence.
+    paused = [replace(RECORDINGS[0], pauses=(Event(1, 1.0, 2.0),))]
+    rows = {row.key_step: row.share for row in step_facts(TEA, paused, RECORDINGS)}
+    assert (rows[1], rows[UNCOUNTED], rows[0]) == pytest.approx((0.4, 0.1, 0.2))
     # Without recordings nothing is known about time shares and background.
     *_, last = [row.cells({2: "stir"}) for row in step_facts(TEA)]
     assert last == ("step 4", "6 of 10", "2.5", "8 s", "", "stir (6 of 6), step 3? (5 of 6)", "", "")
@@ -205,6 +210,13 @@ def test_a_missing_key_step_that_was_due_in_the_whole_video_has_no_time() -> Non
     assert [row.time for row in rows] == ["", "due between 0:00 and 1:20"]
 
 
+def test_a_part_of_a_missing_key_step_that_does_not_count_tells_where_it_is() -> None:
+    every = Recording("a", (Event(2, 72.9, 74.0),), 90.0)
+    missing = [Deviation("a", "missing", 2, *times, 3.0) for times in ((72.9, 74.0), (80.0, 82.0))]
+    rows = deviation_facts(missing, [replace(every, events=())], every=[every])
+    assert [row.time for row in rows] == ["at 1:12", "due about 1:21"]
+
+
 @pytest.mark.parametrize(
     ("start_s", "end_s", "key_step", "sureness", "cells"),
     [
@@ -260,3 +272,8 @@ def test_a_deviation_that_no_segment_shows_comes_from_a_second_reading() -> None
     kinds = [row.told for row in deviation_facts(found, [recording])]
     # The second deviation, from 8 to 12 s, lies half in the segment of key step 2.
     assert kinds == ["perhaps again, by a second reading alone", "perhaps again", kinds[0]]
+    # A segment that does not count is no occurrence, so it does not show that its key step was moved.
+    counting = replace(recording, events=recording.events[:1])
+    early = Deviation("a", "too_early", 2, 8.0, 20.0, 3.0, 0.5)
+    (row,) = deviation_facts([early], [counting], every=[recording])
+    assert row.told == "perhaps too early, by a second reading alone"

@@ -14,9 +14,9 @@ test("stored bars become segments in seconds", () => {
 test("occurrences are segments that count, joined across those that do not", () => {
   const bars = { ends: [1000, 1200, 3000, 4000, 4100, 5000, 6000], steps: [1, 2, 1, 0, 3, 2, 3], shows: { 1: 0, 4: 0, 5: 3, 6: 2 } };
   assert.deepEqual(segmentsOfBars(bars)[5], [4.1, 5, 2, 3]);
-  assert.deepEqual(occurrences(segmentsOfBars(bars)), [[0, 3, 1], [4.1, 5, 3], [5, 6, 2]]);
+  assert.deepEqual(occurrences(segmentsOfBars(bars)), [[0, 3, 1, 2.8], [4.1, 5, 3, 5 - 4.1], [5, 6, 2, 1]]);
   // Background between two segments of a key step keeps them apart.
-  assert.deepEqual(occurrences([[0, 1, 1], [1, 2, 0], [2, 3, 1]]), [[0, 1, 1], [2, 3, 1]]);
+  assert.deepEqual(occurrences([[0, 1, 1], [1, 2, 0], [2, 3, 1]]), [[0, 1, 1, 1], [2, 3, 1, 1]]);
 });
 
 test("drawn runs begin with the chosen one; other methods show their first seed", () => {
@@ -40,7 +40,7 @@ test("coming steps are as many as occur, without background, and give way to the
 });
 
 test("numbers of key steps count segments, seconds and videos", () => {
-  const numbers = stepNumbers([1, 2, 3], [[[0, 2, 1], [2, 3, 0], [3, 4, 1]], [[0, 5, 2], [5, 6, 1]]]);
+  const numbers = stepNumbers([1, 2, 3], [[[0, 2, 1, 2], [3, 4, 1, 1]], [[0, 7, 2, 5], [7, 8, 1, 1]]]);
   assert.deepEqual(numbers.get(1), { segments: 3, seconds: 4, videos: 2 });
   assert.deepEqual(numbers.get(2), { segments: 1, seconds: 5, videos: 1 });
   assert.deepEqual(numbers.get(3), { segments: 0, seconds: 0, videos: 0 });
@@ -125,7 +125,8 @@ test("the nearest span holds the position, or is the first of those at the same 
 });
 
 test("times of steps are counted by occurrence, and all other time of a video is the rest", () => {
-  const videos = [{ id: "a", duration: 10, events: [[0, 2, 1], [2, 3, 2], [5, 9, 1]] }, { id: "b,c", duration: 4, events: [[1, 2, 2]] }];
+  const videos = [{ id: "a", duration: 10, events: [[0, 2, 1, 2], [2, 3, 2, 1], [4, 9, 1, 4]] }, { id: "b,c", duration: 4, events: [[1, 2, 2, 1]] }];
+  // The second occurrence of 1 has a second that does not count.
   assert.deepEqual(lengthsOf(videos, 1), [2, 4]);
   assert.deepEqual(spreadOf([2, 4]), { n: 2, mean: 3, sd: Math.SQRT2 });
   assert.deepEqual(spreadOf([2]), { n: 1, mean: 2, sd: null });

@@ -12,7 +12,7 @@ const MOST_COLUMNS = 20;
 
 /** The usable videos with the occurrences of their key steps; steps of the same name count as one. */
 const timesOf = (run) => DATA.videos.map((video, at) => ({ ...video, at })).filter(({ status }) => status !== "skipped")
-  .map(({ at, name, id, duration }) => ({ name, id, duration, events: occurrencesOf(at, run).map(([start, end, step]) => [start, end, sameStep(run, step)]) }));
+  .map(({ at, name, id, duration }) => ({ name, id, duration, events: occurrencesOf(at, run).map(([start, end, step, own]) => [start, end, sameStep(run, step), own]) }));
 
 export function drawBudget(space) {
   const { run } = state;
@@ -39,7 +39,7 @@ export function drawBudget(space) {
   const save = make("button", { type: "button", textContent: "Download all times (CSV)" });
   save.addEventListener("click", () => download(budgetLines(videos, steps, (step) => csvField(nameOf(run, step)), csvField).join("\n"), "text/csv", fileName(DATA.task, `${fileWords(run)}_times.csv`)));
   space.replaceChildren(space.firstElementChild,
-    make("p", { className: "hint", textContent: "Seconds of an occurrence, mean ± standard deviation over n occurrences in all videos; segments that do not count are left out." }),
+    make("p", { className: "hint", textContent: "Seconds of an occurrence, mean ± standard deviation over n occurrences in all videos; segments that do not count are left out, and do not divide an occurrence." }),
     table("Times of steps", ["Key step", "n", "Mean ± sd (s)", "From, to (s)", "Share of all time"], rows),
     make("p", { className: "hint", textContent: `Seconds of each video${wide ? " by key step" : ""}${rested ? "; rest is time without a key step that counts" : ""}.` }),
     table("Times of videos", ["Video", ...(wide ? steps.map((step) => nameOf(run, step) || String(step)) : []), ...(rested ? ["Rest"] : []), "All"], perVideo),

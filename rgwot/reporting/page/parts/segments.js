@@ -14,15 +14,18 @@ export function segmentsOfBars(bars) {
   return steps.map((step, at) => [at ? ends[at - 1] / 1000 : 0, ends[at] / 1000, step, ...(at in shows ? [shows[at]] : [])]);
 }
 
-/** The occurrences of key steps among segments: segments that count, joined if only uncounted ones are between them. */
+/**
+ * The occurrences of key steps among segments: segments that count, joined if only uncounted ones are between them.
+ * Each is [start, end, step, seconds]; the seconds are those of the segments that count.
+ */
 export function occurrences(segments) {
   const found = [];
   let between = null;
   for (const [start, end, step, shows = step] of segments) {
     const last = found[found.length - 1];
     if (!shows) between = step && between !== null ? true : null;
-    else if (between && last[2] === shows) last[1] = end;
-    else found.push([start, end, shows]);
+    else if (between && last[2] === shows) [last[1], last[3]] = [end, last[3] + end - start];
+    else found.push([start, end, shows, end - start]);
     if (shows) between = false;
   }
   return found;
@@ -59,10 +62,10 @@ export function stepNumbers(steps, videos) {
   const numbers = new Map(steps.map((step) => [step, { segments: 0, seconds: 0, videos: 0 }]));
   for (const segments of videos) {
     for (const step of new Set(segments.map((segment) => segment[2]))) if (numbers.has(step)) numbers.get(step).videos += 1;
-    for (const [start, end, step] of segments) {
+    for (const [, , step, seconds] of segments) {
       if (!numbers.has(step)) continue;
       numbers.get(step).segments += 1;
-      numbers.get(step).seconds += end - start;
+      numbers.get(step).seconds += seconds;
     }
   }
   return numbers;
@@ -143,8 +146,8 @@ export function keptSteps(pairs) {
   return new Set(both.filter(([a, b, seconds]) => a && b && seconds >= 0.75 * (first.get(a) + second.get(b) - seconds)).map(([a]) => a));
 }
 
-/** The lengths in seconds of all occurrences of a step in videos with `events` [start, end, step]. */
-export const lengthsOf = (videos, step) => videos.flatMap(({ events }) => events.filter((event) => event[2] === step).map(([start, end]) => end - start));
+/** The seconds of all occurrences of a step in videos with `events` [start, end, step, seconds] (`occurrences`). */
+export const lengthsOf = (videos, step) => videos.flatMap(({ events }) => events.filter((event) => event[2] === step).map(([, , , seconds]) => seconds));
 
 /** Number, mean and standard deviation (n - 1) of values; the deviation is null for fewer than two values. */
 export function spreadOf(values) {
