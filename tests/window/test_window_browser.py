@@ -483,8 +483,8 @@ def test_a_new_page_keeps_the_place_in_label_and_tells_what_is_new(window: Windo
     window.wait_for(f"JSON.stringify({place}) === {json.dumps(json.dumps(before, separators=(',', ':')))}", 10)
     news = window.get("document.querySelector('#news').textContent")
     of = int((table["scope"] == "task").sum())
-    assert f"raw / kmeans, 4 key steps, seed 0: 1 of {of} segments differ, in 1 of 3 videos" in news
-    assert news.endswith("; raw / kmeans, 4 key steps, seed 1 is new.")
+    assert f"raw / kmeans, 4 key steps, try 0: 1 of {of} segments differ, in 1 of 3 videos" in news
+    assert news.endswith("; raw / kmeans, 4 key steps, try 1 is new.")
     # The same page again has no news.
     window._page.reload()
     window.wait_for("document.querySelector('#label')?.hidden === false")

@@ -65,16 +65,16 @@ def test_a_result_that_a_person_chose_stays_and_a_newer_one_is_offered(window: W
 def test_a_new_page_keeps_the_chosen_result(window: Window, task: Task) -> None:
     task.runs.append(Run("raw", "kmeans", 1))
     to_new_page(window, task)
-    assert text(window, "shown") == "Shown: 4 key steps found without labels (seed 0)."
+    assert text(window, "shown") == "Shown: 4 key steps found without labels (try 0)."
     choose(window, SEEDED)
-    assert text(window, "shown") == "Shown: 4 key steps found without labels (seed 1)."
+    assert text(window, "shown") == "Shown: 4 key steps found without labels (try 1)."
     to_new_page(window, task)
     assert window.get(SHOWN) == SEEDED
-    assert window.get("byId('run').selectedOptions[0].textContent").endswith("seed 1")
-    # The tree depends on the method; that of another seed is called so.
+    assert window.get("byId('run').selectedOptions[0].textContent").endswith("try 1")
+    # The tree depends on the method; that of another try is called so.
     window.click_on("#tab-tree")
     assert window.get("byId('merges').childElementCount") > 1
-    assert text(window, "tree-of") == "The tree is that of seed 0."
+    assert text(window, "tree-of") == "The tree is that of try 0."
     choose(window, PLAIN)
     assert window.get("byId('tree-of').hidden")
     # A result that is gone is left.

@@ -152,7 +152,7 @@ function drawVerdict() {
 function tellTree() {
   const other = runOfTree(state.run);
   byId("tree-of").hidden = other < 0 || factsOf(other).seed === factsOf(state.run).seed;
-  byId("tree-of").textContent = `The tree is that of seed ${factsOf(Math.max(0, other)).seed}.`;
+  byId("tree-of").textContent = `The tree is that of try ${factsOf(Math.max(0, other)).seed}.`;
 }
 
 /** Request all results with one more seed; the next page offers them beside the results of the first seed. */
@@ -160,7 +160,7 @@ async function addSeed() {
   byId("another-seed").disabled = true;
   try {
     await tell("POST", "/api/seeds", {});
-    byId("seed-status").textContent = "Saved: results of another seed are made, and the next page has both.";
+    byId("seed-status").textContent = "Saved: results of another try are made, and the next page has both.";
   } catch (error) {
     byId("another-seed").disabled = false;
     byId("seed-status").textContent = error.message;
