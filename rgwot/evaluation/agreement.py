@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from rgwot.evaluation.metrics import IntArray, Matching, contingency, f1, macro, match, strict
 from rgwot.evaluation.segmental import found_segments, key_step_runs
 
-#: A key step is a part of another if it covers at least `PART` of the other, and more than `INSIDE` of it is inside the
-#: other.
+#: A key step is a part of another if more than `INSIDE` of it is inside the other, which is split if at least two parts
+#: each cover `PART` of it.
 PART, INSIDE = 0.2, 0.5
 #: Smallest intersection over union of two segments that match.
 OVERLAP = 0.5
@@ -48,8 +48,8 @@ class Agreement(NamedTuple):
         match if their intersection over union reaches the argument ``overlap`` of `agreement`
         (`rgwot.evaluation.segmental.found_segments`).
     split, merged
-        Key steps of the first result that are split into several of the second, and the reverse: each part covers at
-        least a fifth of the key step and is inside it by more than half.
+        Key steps of the first result that are split into several of the second, and the reverse: at least two cover a
+        fifth of the key step each. All that are inside it by more than half are listed, the largest part first.
     """
 
     n_frames: int
@@ -182,7 +182,7 @@ def _parts(overlap: NDArray[np.int64], whole: IntArray, part: IntArray) -> dict[
     of_whole, of_part = overlap / overlap.sum(axis=1, keepdims=True), overlap / overlap.sum(axis=0, keepdims=True)
     pieces = {}
     for row, name in enumerate(whole):
-        parts = np.flatnonzero((of_whole[row] >= PART) & (of_part[row] > INSIDE))
-        if len(parts) > 1:
+        parts = np.flatnonzero(of_part[row] > INSIDE)
+        if (of_whole[row, parts] >= PART).sum() > 1:
             pieces[int(name)] = [int(part[at]) for at in parts[np.argsort(-overlap[row, parts], kind="stable")]]
     return pieces

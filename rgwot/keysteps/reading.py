@@ -686,7 +686,12 @@ def _between(procedure: Procedure, K: int) -> tuple[Integers, Integers]:
 BORNE_OUT = 0.2
 """A kind of deviation can be told if at least this share of those put into copies of the videos is noticed."""
 
-_EDITS = {"missing": ("cut out", "left out"), "order": ("moved", "moved"), "repeated": ("repeated", "repeated")}
+#: Words for deviations that were made, and for those that were found.
+_EDITS = {
+    "missing": ("cut out (uncounted parts, too)", "left out"),
+    "order": ("moved", "moved"),
+    "repeated": ("repeated", "repeated"),
+}
 
 
 def hidden(edits: Edits) -> bool:
@@ -703,8 +708,10 @@ def untold(facts: SecondReadingFacts) -> tuple[str, ...]:
 LONG_S = 60.0
 
 
-def edits_sentence(facts: SecondReadingFacts) -> str:
+def edits_sentence(facts: SecondReadingFacts, labelled: bool = False) -> str:
     """Return sentences on ``second_reading`` of ``diagnostics.json``: which kinds of deviations would be shown.
+
+    ``labelled`` says whether annotated videos teach, whose steps are then the key steps.
 
     >>> edits_sentence(
     ...     SecondReadingFacts(
@@ -714,8 +721,9 @@ def edits_sentence(facts: SecondReadingFacts) -> str:
     ...         decoding_cpu_s=2.04,
     ...     )
     ... )
-    'Of 40 whole key steps cut out of copies of these videos, 31 would be told; of 10 moved, 0. Real deviations may be \
-told more rarely; steps that are only a part of a key step were not tested. Moved key steps are always doubtful here.'
+    'Each key step found in up to 12 of these videos was changed alone, in a copy: of 40 cut out (uncounted parts, \
+too), 31 would be told; of 10 moved, 0. Real deviations may be told more rarely, and several together were not tried. \
+Moved key steps are always doubtful here. A step smaller than a key step is never told.'
     """
     made = [kind for kind in KINDS if facts.of(kind).made]
     silent = untold(facts)
@@ -724,13 +732,11 @@ told more rarely; steps that are only a part of a key step were not tested. Move
     cost = f" This test took {facts.decoding_cpu_s:.0f} s." if facts.decoding_cpu_s >= LONG_S else ""
     if len(silent) == len(made):
         return f"Deviations cannot be told here: none of those made in copies of these videos would be.{cost}"
-    first, *others = made
-    parts = [
-        f"Of {facts.of(first).made} whole key steps {_EDITS[first][0]} "
-        f"{'of' if first == 'missing' else 'in'} copies of these videos, {facts.of(first).told} would be told"
-    ]
-    parts += [f"of {facts.of(kind).made} {_EDITS[kind][0]}, {facts.of(kind).told}" for kind in others]
+    parts = [f"of {facts.of(kind).made} {_EDITS[kind][0]}, {facts.of(kind).told}" for kind in made]
+    parts[0] += " would be told"
     doubtful = " and ".join(_EDITS[kind][1] for kind in silent)
     end = f" {doubtful.capitalize()} key steps are always doubtful here." if silent else ""
-    real = "Real deviations may be told more rarely; steps that are only a part of a key step were not tested."
-    return f"{'; '.join(parts)}. {real}{end}{cost}"
+    each = f"Each key step found in up to {EDITED} of these videos was changed alone, in a copy"
+    real = "Real deviations may be told more rarely, and several together were not tried."
+    smaller = "" if labelled else " A step smaller than a key step is never told."
+    return f"{each}: {'; '.join(parts)}. {real}{end}{smaller}{cost}"

@@ -94,6 +94,8 @@ def questioned(need: Edge) -> bool:
 
 #: If a missing key step was due within an interval of at most this many seconds, only its middle is given.
 SHORT_S = 5.0
+#: Says that a video has a key step only in segments that do not count.
+HARDLY = "hardly recognised here"
 #: Stands for segments that do not count as an occurrence of a key step.
 UNCOUNTED = -1
 
@@ -390,7 +392,8 @@ class DeviationFacts:
     """A row of the table of deviations.
 
     ``kind`` says what differs, ``also`` for which other numbers of key steps this holds, if known. ``sureness`` is
-    "sure", "perhaps" or "doubtful". ``any_time`` says that a missing key step was due at any time of the video, and
+    "sure", "perhaps" or "doubtful". ``pieces_s`` is the time in seconds of segments of a missing key step that do not
+    count, if there are any. ``any_time`` says that a missing key step was due at any time of the video, and
     ``unseen`` that the segments of the result do not show the deviation.
     """
 
@@ -400,11 +403,20 @@ class DeviationFacts:
     also: str = ""
     any_time: bool = False
     unseen: bool = False
+    pieces_s: float | None = None
 
     @property
     def told(self) -> str:
         """The difference in words, with "perhaps" or "doubtful" unless it is sure."""
-        return {"perhaps": f"perhaps {self.kind}", "doubtful": f"doubtful: {self.kind}"}.get(self.sureness, self.kind)
+        words = self._words
+        return {"perhaps": f"perhaps {words}", "doubtful": f"doubtful: {words}"}.get(self.sureness, words)
+
+    @property
+    def _words(self) -> str:
+        """The kind, with the length of what does not count."""
+        if self.pieces_s is None:
+            return self.kind
+        return self.kind.replace(HARDLY, f"{HARDLY} ({length_in_words(self.pieces_s)})")
 
     @property
     def time(self) -> str:
@@ -425,7 +437,7 @@ class DeviationFacts:
         """Return the texts under `DEVIATION_HEADINGS`."""
         step = step_title(self.deviation.key_step, names)
         video, bits = readable(self.deviation.video), f"{self.deviation.surprise:.1f}"
-        return (video, step, self.kind, self.time, self.sureness, bits)
+        return (video, step, self._words, self.time, self.sureness, bits)
 
 
 def deviation_facts(
@@ -449,13 +461,15 @@ def deviation_facts(
         kind, sureness = _KINDS[deviation.kind], _sureness(deviation, annotated)
         own = f" ({OWN})" if deviation.against == "own" else ""
         what = deviation.video, deviation.key_step
-        any_time = unseen = False
+        any_time, unseen, pieces_s = False, False, None
         if deviation.kind == "missing":
             # Times in files are rounded.
             ends = deviation.start_s == 0, deviation.end_s > length.get(deviation.video, math.inf) - 0.01
             any_time, unseen = all(ends), what in counted and not own
             if what in counted or what in seen:
-                kind = kind if unseen else "very short or left out"
+                kind = kind if unseen else f"{HARDLY} or left out"
+                if what not in counted:
+                    pieces_s = sum(event.end_s - event.start_s for event in seen[what])
                 sureness = "doubtful" if sureness == "doubtful" else "perhaps"
                 deviation = replace(deviation, sureness=_at_most(deviation.sureness, POSSIBLE))
             elif any(ends):
@@ -464,7 +478,9 @@ def deviation_facts(
             events = [*counted.get(what, ()), *seen.get(what, ())]
             unseen = deviation.video in length and not _is_shown(deviation, events)
         kind += f", {ALONE}" if unseen else ""
-        rows.append(DeviationFacts(deviation, kind + own, sureness, any_time=any_time, unseen=unseen))
+        rows.append(
+            DeviationFacts(deviation, kind + own, sureness, any_time=any_time, unseen=unseen, pieces_s=pieces_s)
+        )
     # The sort keeps the order of videos and times among equals.
     return sorted(rows, key=lambda row: (row.sureness == "doubtful", -row.deviation.surprise))
 

@@ -63,9 +63,10 @@ def procedure_lines(folder: Path, names_yaml: str | os.PathLike[str] | None = No
             head.append(f"Warning: {uncovered_sentence(diagnostics.uncovered)}.")
         if diagnostics.left_out is not None:
             head.append(left_out_sentence(diagnostics.left_out, len(annotated)))
-        if diagnostics.second_reading is not None and (sentence := edits_sentence(diagnostics.second_reading)):
+        edits = diagnostics.second_reading
+        if edits is not None and (sentence := edits_sentence(edits, bool(annotated))):
             head.append(sentence)
-            blind = untold(diagnostics.second_reading)
+            blind = untold(edits)
     head += own
     recordings = recordings_from_segments(segments)
     every = recordings_from_segments(segments, every=True)

@@ -330,12 +330,11 @@ class Learner:
         warnings = [in_window(warning) for warning in shown.facts.warnings]
         if pending and shown.facts.given:
             warnings = [*self._known_before(run), *warnings]
-        order = dict.fromkeys([*procedure.order, *shown.facts.steps])
         facts = replace(
             shown.facts,
             folder=self.tree.keysteps(run).as_posix(),
             warnings=warnings,
-            colour={str(step): place for place, step in enumerate(order, 1)},
+            colour={str(step): place for place, step in enumerate(shown.facts.order, 1)},
         )
         drawn = picture(
             0, procedure, deviations, shown.recordings, videos, doubts, facts.given, shown.every, shown.own,

@@ -34,6 +34,9 @@ def test_split_and_merged() -> None:
     assert (agreement([two], [one]).split, agreement([two], [one]).merged) == ({6: [2, 3]}, {1: [4, 5]})
     # Clusters that are mostly outside the key step, or are small inside, do not count as its parts.
     assert agreement([np.repeat([1, 2], [10, 20])], [np.repeat([4, 5, 5], [9, 1, 20])]).split == {}
+    # Beside two parts of a fifth, a smaller one is named, too.
+    assert agreement([np.repeat(1, 10)], [np.repeat([4, 5, 6], [4, 1, 5])]).split == {1: [6, 4, 5]}
+    assert agreement([np.repeat(1, 10)], [np.repeat([4, 5], [9, 1])]).split == {}
 
 
 def test_kappa_is_that_of_scikit_learn_after_the_matching() -> None:

@@ -212,10 +212,10 @@ def test_a_missing_key_step_that_was_due_in_the_whole_video_has_no_time() -> Non
         # No key step was found before the missing one, or after it: the recording may have begun late or ended early.
         (0.0, 6.0, 2, 0.9, ("left out or not recorded", "sure")),
         (4.0, 9.0, 2, 0.9, ("left out or not recorded", "sure")),
-        # There is a segment of the key step, but it is too short to count.
-        (4.0, 6.0, 5, 0.9, ("very short or left out", "perhaps")),
-        (0.0, 6.0, 5, None, ("very short or left out", "perhaps")),
-        (4.0, 6.0, 5, 0.1, ("very short or left out", "doubtful")),
+        # There is a segment of the key step, but it does not count.
+        (4.0, 6.0, 5, 0.9, ("hardly recognised here or left out", "perhaps")),
+        (0.0, 6.0, 5, None, ("hardly recognised here or left out", "perhaps")),
+        (4.0, 6.0, 5, 0.1, ("hardly recognised here or left out", "doubtful")),
         # Without a second reading, nothing is sure.
         (4.0, 6.0, 2, None, ("left out", "perhaps")),
     ],
@@ -228,6 +228,7 @@ def test_a_missing_step_is_stated_no_more_surely_than_it_is_known(
     missing = [Deviation("v", "missing", key_step, start_s, end_s, 3.0, sureness)]
     (row,) = deviation_facts(missing, recordings, every=every)
     assert (row.kind, row.sureness) == cells
+    assert row.cells()[2] == cells[0].replace("here", "here (0.5 s)")
     # The number in exported tables is as sure as the word.
     (again,) = deviation_facts([row.deviation], recordings)
     assert again.sureness == row.sureness

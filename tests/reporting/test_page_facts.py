@@ -108,9 +108,35 @@ def test_a_collapse_has_its_cause_and_a_warning_on_a_setting_is_a_note() -> None
     [
         (
             TimeChoice(chosen=0.03, agreement=0.1, concordance=0.4),
-            "3%: the orders of the videos agree by 0.40 (1: the same, -1: the opposite); from 0.47 on, 50% are tried",
+            "Time counts little (3 %): the orders of the videos, before time was used, agreed too weakly (0.40; 0.47 "
+            "needed).",
         ),
-        (TimeChoice(chosen=0.0, why="a <b>single</b> video"), "0%: a <b>single</b> video"),
+        # Nearly enough, and better predictions alone do not suffice.
+        (
+            TimeChoice(chosen=0.03, agreement=0.1, concordance=0.466, kept=0.96, differ=0.1),
+            "Time counts little (3 %): the orders of the videos, before time was used, agreed too weakly (0.466; 0.47 "
+            "needed).",
+        ),
+        (
+            TimeChoice(chosen=0.03, agreement=0.1, concordance=0.6, kept=0.55, differ=0.1),
+            "Time counts little (3 %): the orders of the videos, before time was used, agreed (0.60; 0.47 needed), but "
+            "key steps found with time predicted those of other videos too poorly (0.55 times as well as without time; "
+            "0.7 needed).",
+        ),
+        (
+            TimeChoice(chosen=0.5, agreement=0.1, concordance=0.6, kept=0.96, differ=0.1),
+            "Time counts much (50 %): the orders of the videos, before time was used, agreed (0.60; 0.47 needed), and "
+            "key steps found with time predicted those of other videos (0.96 times as well as without time; 0.7 "
+            "needed).",
+        ),
+        (
+            TimeChoice(chosen=0.0, agreement=-0.1, concordance=0.2),
+            "Time does not count (0 %): key steps found without time predict nothing of other videos.",
+        ),
+        (
+            TimeChoice(chosen=0.0, why="a <b>single</b> video"),
+            "Time does not count (0 %): a <b>single</b> video.",
+        ),
         (None, None),
     ],
 )

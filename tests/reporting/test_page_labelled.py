@@ -46,7 +46,7 @@ def test_the_page_knows_who_taught_and_who_should_be_next(page_task: Task) -> No
     assert facts["match"] == {"1": 1, "2": 2, "3": 3}
     # The suggestion is the same as on a terminal: videos without an annotation.
     names = [stem_of(video) for video in data["next"]["videos"]]
-    said, command = f"Annotate next: {join_words(names)}", data["next"]["command"]
+    said, command = f"Annotate next: {join_words(names)}", data["next"]["commands"][str(RUN)]
     terminal = suggestion(page_task.tree.keysteps(RUN))
     assert terminal[0].startswith(said)
     assert terminal[1].strip() == command
@@ -81,7 +81,9 @@ def test_videos_annotated_since_are_not_suggested(page_task: Task, tmp_path: Pat
     try:
         table.loc[table["video"] != "fifth", "status"] = "ok"
         table.to_csv(manifest, index=False)
-        assert embedded_data(page_task.page())["next"]["command"].endswith("to_annotate_fifth --videos fifth")
+        assert embedded_data(page_task.page())["next"]["commands"][str(RUN)].endswith(
+            "to_annotate_fifth --videos fifth"
+        )
         table["status"] = "ok"
         table.to_csv(manifest, index=False)
         assert embedded_data(page_task.page())["next"] is None

@@ -92,7 +92,7 @@ def test_deviations_are_downloaded_as_a_table(pages: dict[str, Path], browser: B
     window = browser.window()
     window.open(pages["given"])
     file = window.download(f"{OWN} .save", tmp_path)
-    assert file.name.endswith("_deviations.csv")
+    assert file.name == "usual_meanfield_deviations.csv"
     table = pd.read_csv(file)
     shown = window.get(
         f"[...document.querySelectorAll('{OWN} .deviation')].map((e) => [+e.dataset.step, +e.dataset.start])"

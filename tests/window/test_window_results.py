@@ -143,7 +143,7 @@ def test_what_was_just_learned_is_not_trusted_yet(window: Window) -> None:
 
 
 def test_the_video_that_teaches_most_is_the_first_to_label(window: Window) -> None:
-    window.run("DATA.next = {videos: ['third', 'second'], command: ''}; drawSummary(); byId('about-next').open = true")
+    window.run("DATA.next = {videos: ['third', 'second'], commands: {}}; drawSummary(); byId('about-next').open = true")
     assert text(window, "next-label") == "Label third"
     window.click_on("#tab-label")
     assert window.get("DATA.videos[stage.video].id") == "third"

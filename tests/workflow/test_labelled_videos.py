@@ -97,7 +97,7 @@ def test_a_page_begins_with_what_the_annotated_videos_taught(fresh: Checkout, co
     text = (fresh.path / page).read_text(encoding="utf-8")
     data = json.loads(text.split('<script type="application/json" id="data">')[1].split("</script")[0])
     assert [facts["given"] for facts in data["runs"]] == [["r0", "r1"], []]
-    command = data["next"]["command"].split()
+    command = data["next"]["commands"]["whitened/labelled/seed0"].split()
     folder = f"results/keysteps/whitened/labelled/{PLACE}"
     assert command[:5] == ["rgwot", "export", "elan", folder, f"to_annotate_{command[6]}"]
     exported = rgwot(fresh, *command[1:])

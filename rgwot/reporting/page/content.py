@@ -161,7 +161,7 @@ def gather(
         groups=shown_groups(tree, runs, groups),
         next=_worth_annotating(tree, shown_runs, manifest),
     )
-    return _Content(data, shown_runs, pictures, compared(agreements), strips)
+    return _Content(data, shown_runs, _with_elsewhere(pictures, facts), compared(agreements), strips)
 
 
 class _Compared(NamedTuple):
@@ -254,6 +254,36 @@ def _picture(
     )
 
 
+def _with_elsewhere(pictures: Sequence[Picture], facts: Sequence[RunFacts]) -> list[Picture]:
+    """Return the pictures of a page with ``elsewhere``; ``facts`` are those of its runs.
+
+    The other result has the same method, seed and settings, and of such results the most deviations that are not
+    doubtful.
+    """
+    numbers = {one.place: [line["number"] for line in one.lines] for one in pictures}
+    told = []
+    for one in pictures:
+        own = facts[one.place]
+        others = [
+            place
+            for place, other in ((place, facts[place]) for place in numbers)
+            if other.K != own.K and (other.method, other.seed) == (own.method, own.seed)
+            if with_number(other.decoder, 0) == with_number(own.decoder, 0) and not (own.given or other.given)
+        ]
+        most = max(others, key=lambda place: sum(numbers[place]), default=one.place)
+        if own.K and not any(numbers[one.place]) and any(numbers[most]):
+            found = (
+                "only doubtful deviations were" if any(line["doubtful"] for line in one.lines) else "no deviation was"
+            )
+            n_videos = sum(number > 0 for number in numbers[most])
+            one = one._replace(
+                elsewhere=f"With {own.K} key steps, {found} found; the result with {facts[most].K} key steps on this "
+                f"page (under Result) tells {sum(numbers[most])} in {n_videos} video{'s' if n_videos > 1 else ''}."
+            )
+        told.append(one)
+    return told
+
+
 def _true_procedures(annotations: pd.DataFrame) -> list[RankedOrder]:
     """Return the orders of the annotated videos, the most common first."""
     # Segments without length do not count in an order.
@@ -275,8 +305,8 @@ def _worth_annotating(tree: Tree, shown: Sequence[ShownRun], manifest: pd.DataFr
         videos = [video for video in json.loads(run.view or "{}").get("next", []) if video not in annotated]
         if videos:
             names = [stem_of(video) for video in videos]
-            command = export_command(tree.keysteps(run.run).as_posix(), names)
-            return Suggestion(videos, command)
+            folders = {str(one.run): tree.keysteps(one.run).as_posix() for one in shown}
+            return Suggestion(videos, {id_: export_command(folder, names) for id_, folder in folders.items()})
     return None
 
 

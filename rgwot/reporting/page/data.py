@@ -37,7 +37,8 @@ class Video:
 class RunFacts:
     """Facts of a result.
 
-    ``kind`` is annotated, trivial, untrained or trained. ``result`` is the id of its key steps, to which typed names
+    ``kind`` is annotated, trivial, untrained or trained. ``steps`` are the key steps by number, and ``order`` in the
+    order of the procedure, with those that it lacks last. ``result`` is the id of its key steps, to which typed names
     belong. By key step: ``names``, ``labels`` (names from annotated videos), ``match`` (the annotated step, 0 for
     background) and ``colour`` (from 1). ``given`` are the annotated videos that the result learned from, and
     ``learned_from`` is a sentence on them; ``lost`` is a sentence on names typed for an earlier result that fit no key
@@ -54,6 +55,7 @@ class RunFacts:
     kind: str
     K: int | None
     steps: Sequence[int]
+    order: Sequence[int]
     result: str
     names: Mapping[str, str]
     labels: Mapping[str, str]
@@ -164,10 +166,10 @@ class Groups:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Which videos to annotate next, and the command that exports them."""
+    """Which videos to annotate next, and by the id of each result the command that exports them with its key steps."""
 
     videos: Sequence[str]
-    command: str
+    commands: Mapping[str, str]
 
 
 @dataclass(frozen=True)

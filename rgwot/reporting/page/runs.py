@@ -141,19 +141,22 @@ def read_run(
     learned, own = (None, ()) if kind == "trivial" else _learned(tree, run, segments_here, names_here)
     edits = diagnostics.second_reading
     blind = untold(edits) if edits is not None else ()
-    if edits is not None and (sentence := edits_sentence(edits)):
+    if edits is not None and (sentence := edits_sentence(edits, bool(given))):
         own = [*own, sentence]
     # With labels, the key steps are the annotated ones.
     identity = {step: step for step in sorted(annotated)}
     matched = identity if given else match_to_steps(videos[videos["status"] == "ok"], annotations, segments_here)
     chosen = kind in ("trained", "untrained") and not given
     number, another = about_number(tree, run, diagnostics, len(annotated), tree=bool(view)) if chosen else ("", "")
+    steps = sorted({int(step) for step in segments_here["key_step"]} - {0})
+    found_order = learned[0].order if learned else ()
     facts = RunFacts(
         id=str(run),
         **asdict(run),
         kind=kind,
         K=diagnostics.K,
-        steps=sorted({int(step) for step in segments_here["key_step"]} - {0}),
+        steps=steps,
+        order=list(dict.fromkeys([*(step for step in found_order if step in steps), *steps])),
         result=result,
         names=_keyed(names_here),
         labels=_keyed(labels),
@@ -405,18 +408,30 @@ def _weight_of_time(diagnostics: Diagnostics) -> str:
     choice = diagnostics.choices.time if diagnostics.choices else None
     if choice is None:
         return ""
-    if choice.concordance is None:
-        return f"{choice.chosen:.0%}: {choice.why or ''}"
-    reasons = [
-        f"the orders of the videos agree by {choice.concordance:.2f} (1: the same, -1: the opposite); from "
-        f"{SAME_ORDER:g} on, {ONE_ORDER:.0%} are tried"
-    ]
-    if choice.kept is not None:
-        reasons.append(
-            f"with {ONE_ORDER:.0%}, the key steps of some videos predict the others {choice.kept:.2f} times as well as "
-            f"without time, and at least {KEPT_SHARE:g} are needed"
+    share = f"{100 * choice.chosen:.0f} %"
+    if choice.concordance is None or not choice.chosen:
+        why = choice.why or "key steps found without time predict nothing of other videos"
+        return f"Time does not count ({share}): {why}."
+    agree = f"({_beside(choice.concordance, SAME_ORDER)}; {SAME_ORDER:g} needed)"
+    if choice.concordance < SAME_ORDER or choice.kept is None:
+        return (
+            f"Time counts little ({share}): the orders of the videos, before time was used, agreed too weakly {agree}."
         )
-    return f"{choice.chosen:.0%}: {'; '.join(reasons)}"
+    predict = f"({_beside(choice.kept, KEPT_SHARE)} times as well as without time; {KEPT_SHARE:g} needed)"
+    if choice.chosen == ONE_ORDER:
+        return (
+            f"Time counts much ({share}): the orders of the videos, before time was used, agreed {agree}, and key "
+            f"steps found with time predicted those of other videos {predict}."
+        )
+    return (
+        f"Time counts little ({share}): the orders of the videos, before time was used, agreed {agree}, but key steps "
+        f"found with time predicted those of other videos too poorly {predict}."
+    )
+
+
+def _beside(value: float, limit: float) -> str:
+    """Write a value with two digits, or with three if it would else look like a limit that it does not reach."""
+    return f"{value:.3f}" if value < limit <= round(value, 2) else f"{value:.2f}"
 
 
 def as_sentence(note: str) -> str:
@@ -486,7 +501,8 @@ class Picture(NamedTuple):
     card needs the whole layer before unless it says otherwise. ``lines`` are the videos with the number of their
     deviations that are not doubtful, the number of doubtful ones, and all deviations by time, with the less surprising
     and less sure ones apart; ``most_different`` names the videos that differ most. ``unchecked`` says why it is not
-    known how sure some deviations are, if so, and ``complete`` what may hide where no video differs.
+    known how sure some deviations are, if so, and ``complete`` what may hide where no video differs. ``elsewhere`` says
+    which result with another number of key steps tells more, if this one tells nothing.
     """
 
     place: int
@@ -501,6 +517,7 @@ class Picture(NamedTuple):
     most_different: str
     unchecked: str
     complete: str
+    elsewhere: str = ""
 
 
 def picture(

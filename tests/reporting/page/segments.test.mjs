@@ -167,4 +167,7 @@ test("a step is split if others cover a fifth of it and are inside it, and kept 
   assert.deepEqual([...splitSteps(pairs)], [[1, [1, 2]]]);
   assert.deepEqual([...splitSteps(pairs.map(([a, b, seconds]) => [b, a, seconds]))], []);
   assert.deepEqual([...keptSteps(pairs)], [2]);
+  // Beside two parts of a fifth, a smaller one is named, too.
+  assert.deepEqual([...splitSteps([[1, 4, 4], [1, 5, 1], [1, 6, 5]])], [[1, [4, 5, 6]]]);
+  assert.deepEqual([...splitSteps([[1, 4, 9], [1, 5, 1]])], []);
 });

@@ -2,7 +2,7 @@
 
 import { download, make, table } from "./dom.js";
 import { chip } from "./looks.js";
-import { inOrder, nameOf, occurrencesOf, sameStep } from "./results.js";
+import { fileWords, inOrder, nameOf, occurrencesOf, sameStep } from "./results.js";
 import { budgetLines, lengthsOf, spreadOf } from "./segments.js";
 import { DATA, state } from "./state.js";
 import { csvField, fileName, percent, seconds } from "./text.js";
@@ -37,7 +37,7 @@ export function drawBudget(space) {
   const perVideo = times.map(({ name, perStep, rest, duration }) => make("tr", {}, make("td", { textContent: name }),
     ...[...(wide ? perStep : []), ...(rested ? [rest] : []), duration].map((s) => make("td", { textContent: written(s) }))));
   const save = make("button", { type: "button", textContent: "Download all times (CSV)" });
-  save.addEventListener("click", () => download(budgetLines(videos, steps, (step) => csvField(nameOf(run, step)), csvField).join("\n"), "text/csv", fileName(DATA.task, "times.csv")));
+  save.addEventListener("click", () => download(budgetLines(videos, steps, (step) => csvField(nameOf(run, step)), csvField).join("\n"), "text/csv", fileName(DATA.task, `${fileWords(run)}_times.csv`)));
   space.replaceChildren(space.firstElementChild,
     make("p", { className: "hint", textContent: "Seconds of an occurrence, mean ± standard deviation over n occurrences in all videos; segments that do not count are left out." }),
     table("Times of steps", ["Key step", "n", "Mean ± sd (s)", "From, to (s)", "Share of all time"], rows),

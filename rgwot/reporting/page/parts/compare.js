@@ -3,7 +3,7 @@
 
 import { block, byId, make, offer, table } from "./dom.js";
 import { chip, titled } from "./looks.js";
-import { placeOf, runTitle, stepTitle } from "./results.js";
+import { inOrder, runTitle, stepTitle } from "./results.js";
 import { DATA } from "./state.js";
 import { clock, percent, plural, score } from "./text.js";
 
@@ -56,7 +56,7 @@ export function drawComparison() {
   space.replaceChildren(
     make("p", { id: "compare-words", textContent: `${plural(comparison.videos, "video")}, ${clock(comparison.seconds, 0)}${alone}. Adjusted Rand index ${comparison.rand.toFixed(2)} (1: the same key steps, about 0: unrelated ones). F1 after matching key steps one to one: ${score(side.macro)} (mean over matched key steps of A), ${score(comparison.strict)} (of all time). Cohen's kappa ${comparison.kappa === null ? "none" : comparison.kappa.toFixed(2)}. F1 of segments ${comparison.segments === null ? "none" : score(comparison.segments)}: segments of a key step match if their intersection is at least half of their union.` }),
     make("h2", { textContent: "Split or merged" }),
-    changes.length ? make("ul", { className: "changes" }, ...changes) : make("p", { textContent: "No key step of A is clearly split or merged in B: each part would have to be at least a fifth of it, and lie mostly inside it." }),
+    changes.length ? make("ul", { className: "changes" }, ...changes) : make("p", { textContent: "No key step of A is clearly split or merged in B: at least two parts would have to be a fifth of it each, and lie mostly inside it." }),
     make("h2", { textContent: "What each key step of A is in B" }),
     table("Key steps of A in B", ["Key step of A", "Time", "In B", "Kappa", "Segments"], rows),
   );
@@ -67,8 +67,8 @@ function change(what, first, parts, verb, others, second) {
   return make("li", {}, `${what}: `, ...joinedChips(parts), ` of ${first} ${verb} `, ...joinedChips(others), ` of ${second}.`);
 }
 
-/** The chips of key steps in their consensus order, joined by commas and "and". */
+/** The chips of key steps of a result in the order of its procedure, joined by commas and "and". */
 function joinedChips(steps) {
-  const sorted = [...steps].sort(([run, one], [, other]) => placeOf(run, one) - placeOf(run, other));
+  const sorted = [...steps].sort(([run, one], [, other]) => inOrder(run).indexOf(one) - inOrder(run).indexOf(other));
   return sorted.flatMap(([run, step], at) => [at === 0 ? "" : at === sorted.length - 1 ? " and " : ", ", chip(run, step, stepTitle(run, step))]);
 }

@@ -7,7 +7,7 @@ import { drawPicture, dye, lookOf, pictureAt, sharp, stripOf } from "./looks.js"
 import { playFrom, playStep, sourceOf } from "./player.js";
 import { hidePopup, showPopup, showPopupBeside } from "./popup.js";
 import { startSift } from "./sift.js";
-import { labelOf, nameOf, namesOf, occurrencesOf, place, segmentsOf, viewOf } from "./results.js";
+import { fileWords, labelOf, nameOf, namesOf, occurrencesOf, place, segmentsOf, viewOf } from "./results.js";
 import { DATA, state } from "./state.js";
 import { clock, csvField, fileName, listed } from "./text.js";
 import { bar, numberOfDeviations, ticks, watchBars } from "./videos.js";
@@ -59,7 +59,7 @@ function saveDeviations(own, run) {
   const rows = [...own.querySelectorAll(".deviation")].map(({ dataset, parentElement }) => ({ ...dataset, video: Number(parentElement.closest(".line").dataset.video) }))
     .sort((a, b) => a.video - b.video || a.start - b.start);
   const lines = rows.map(({ video, step, kind, sureness, start, end }) => [DATA.videos[video].id, step, nameOf(run, Number(step)), kind, start, end, sureness].map((field) => csvField(String(field))).join(","));
-  download(["video,key_step,name,deviation,start_s,end_s,sureness", ...lines, ""].join("\n"), "text/csv", fileName(DATA.task, "deviations.csv"));
+  download(["video,key_step,name,deviation,start_s,end_s,sureness", ...lines, ""].join("\n"), "text/csv", fileName(DATA.task, `${fileWords(run)}_deviations.csv`));
 }
 
 /** Add the parts that do not change while the page is open. */

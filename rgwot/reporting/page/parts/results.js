@@ -46,6 +46,13 @@ export function shownTitle(run) {
   const apart = [alike.some(({ method, decoder }) => method !== facts.method || decoder !== facts.decoder) ? `${facts.method} / ${facts.decoder}` : "", alike.some(({ seed }) => seed !== facts.seed) ? `try ${facts.seed}` : ""].filter(Boolean);
   return `${words(facts)}${apart.length ? ` (${apart.join(", ")})` : ""}`;
 }
+/** A result in the name of a file: its decoder, with its method and seed where the page has others. */
+export function fileWords(run) {
+  const { method, decoder, seed } = factsOf(run);
+  const others = chosenRuns().map(factsOf);
+  const parts = [others.some((one) => one.method !== method) ? method : "", decoder, others.some((one) => one.seed !== seed) ? `seed${seed}` : ""];
+  return parts.filter(Boolean).join("_").replace(/[^\w.@=,+-]/g, "-");
+}
 /** The result that learned from labels, or -1. */
 export const labelledRun = () => DATA.runs.findIndex((_, run) => fromLabels(run) && !state.forgotten.has(run));
 /** The annotated step with which a found key step is matched over all videos, 0 for background, or undefined. */
@@ -59,8 +66,8 @@ export const occurrencesOf = (video, run) => occurrences(segmentsOf(video, run))
 export const hasBackground = (run) => DATA.videos.some((_, at) => segmentsOf(at, run).some(([, , step]) => step === 0));
 /** The place of a key step among the colours. */
 export const placeOf = (run, step) => factsOf(run).colour[step];
-/** The key steps of a run in the order of their colours, the consensus order of the first result. */
-export const inOrder = (run) => [...stepsOf(run)].sort((a, b) => placeOf(run, a) - placeOf(run, b));
+/** The key steps of a run in the order of its procedure. */
+export const inOrder = (run) => factsOf(run).order;
 
 const keyOf = (run) => `rgwot names ${DATA.dataset}/${DATA.task}/${factsOf(run).id}/${factsOf(run).result}`;
 

@@ -126,14 +126,15 @@ function sums(pairs) {
 }
 
 /**
- * The parts of split steps, by step, from `overlaps`: each covers at least a fifth of the step, and more than half of
- * it is inside the step.
+ * The parts of split steps, by step, from `overlaps`: more than half of each is inside the step, and at least two of
+ * them cover a fifth of it each.
  */
 export function splitSteps(pairs) {
   const { both, first, second } = sums(pairs);
   const parts = new Map();
-  for (const [a, b, seconds] of both) if (a && b && seconds >= 0.2 * first.get(a) && seconds > 0.5 * second.get(b)) parts.set(a, [...(parts.get(a) || []), b]);
-  return new Map([...parts].filter(([, of]) => of.length > 1));
+  for (const [a, b, seconds] of both) if (a && b && seconds > 0.5 * second.get(b)) parts.set(a, [...(parts.get(a) || []), [b, seconds]]);
+  const split = [...parts].filter(([a, of]) => of.filter(([, seconds]) => seconds >= 0.2 * first.get(a)).length > 1);
+  return new Map(split.map(([a, of]) => [a, of.map(([b]) => b)]));
 }
 
 /** The steps whose common time with a step of another result is at least three quarters of their union (`overlaps`). */

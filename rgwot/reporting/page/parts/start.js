@@ -136,7 +136,7 @@ function drawVerdict() {
   byId("warnings").replaceChildren(...facts.warnings.map((text) => make("p", { className: "notice", textContent: text })));
   byId("learned-from").textContent = facts.learned_from || "";
   byId("learned-from").hidden = !facts.learned_from;
-  const commands = [["Open the videos to annotate next in ELAN", DATA.next?.command || ""], ...(facts.another ? [facts.another.split(": ")] : [])].filter(([, command]) => command);
+  const commands = [["Open the videos to annotate next in ELAN", DATA.next?.commands[facts.id] || ""], ...(facts.another ? [facts.another.split(": ")] : [])].filter(([, command]) => command);
   byId("commands").replaceChildren(...commands.map(([words, command]) => make("li", {}, `${words}: `, make("code", { textContent: command }))));
   byId("about-commands").hidden = !commands.length;
   const doubts = byId("warnings").childElementCount + byId("notices").childElementCount;

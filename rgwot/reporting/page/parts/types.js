@@ -4,7 +4,7 @@
 /** An order of key steps, and the number of videos that follow it.
  * @typedef {{ order: number[], n: number }} RankedOrder */
 /** Facts of a result.
- * @typedef {{ id: string, method: string, decoder: string, seed: number, kind: string, K: number|null, steps: number[], result: string, names: Record<string, string>, labels: Record<string, string>, match: Record<string, number>, given: string[], learned_from: string, lost: string, collapsed: string, soundness: Record<string, string>, warnings: string[], view: boolean, folder: string, another: string, score_file: string, colour: Record<string, number>, figures: Record<string, string> }} RunFacts */
+ * @typedef {{ id: string, method: string, decoder: string, seed: number, kind: string, K: number|null, steps: number[], order: number[], result: string, names: Record<string, string>, labels: Record<string, string>, match: Record<string, number>, given: string[], learned_from: string, lost: string, collapsed: string, soundness: Record<string, string>, warnings: string[], view: boolean, folder: string, another: string, score_file: string, colour: Record<string, number>, figures: Record<string, string> }} RunFacts */
 /** The names of a run's key steps, and the id and segments (by video) of the result for which they were typed.
  * @typedef {{ result: string, names: Record<number, string>, segments: Record<string, string> }} RunNames */
 /** Losses of a training, averaged over equal parts of it.
@@ -21,8 +21,8 @@
  * @typedef {{ about: string, few: string, groups: string[], rows: GroupRow[] }} GroupsOfRun */
 /** Groups in a column of the table of videos, the words for each measure, and ``runs`` by index of the result.
  * @typedef {{ column: string, measures: Record<string, string>, runs: Record<string, GroupsOfRun> }} Groups */
-/** Which videos to annotate next, and the command that exports them.
- * @typedef {{ videos: string[], command: string }} Suggestion */
+/** Which videos to annotate next, and by the id of each result the command that exports them with its key steps.
+ * @typedef {{ videos: string[], commands: Record<string, string> }} Suggestion */
 /** The data of all tabs of a page.
  * @typedef {{ dataset: string, task: string, version: string, frames: number, colours: number, videos: Video[], steps: Record<string, string>, truth: [number, number, number][][], true_procedures: RankedOrder[], runs: RunFacts[], notices: string[], names_path: string, typed: Record<string, RunNames>, curves: Curve[], scores: PageScores|null, groups: Groups|null, next: Suggestion|null }} PageData */
 export {};

@@ -169,7 +169,7 @@ export function bar(at, run, rows = null) {
       type: "button",
       tabIndex: index ? -1 : 0,
       data: { index: String(index), step: String(step) },
-      aria: { label: `${fullLabel(run, step)}, ${when(start, end)}${shows === step ? "" : `, ${showsInWords(run, shows)}`}` },
+      aria: { label: `${fullLabel(run, step)}, ${when(start, end)}${shows === step ? "" : `, ${showsInWords(run, step, shows)}`}` },
     }, make("span", { textContent: text }));
     segment.classList.add("seg");
     segment.classList.toggle("mark", isMark([start, end]));
@@ -182,7 +182,7 @@ export function bar(at, run, rows = null) {
 }
 
 /** The key step that a segment shows if it does not count as an occurrence of its own key step. */
-const showsInWords = (run, shows) => shows ? `looks like ${fullLabel(run, shows)}` : "does not count: too short, or looks like its neighbours";
+const showsInWords = (run, step, shows) => shows ? `looks like ${fullLabel(run, shows)}` : `does not count as ${fullLabel(run, step)} here: too short for it, or more like what is around it`;
 
 /** Make the times below an axis, as many as fit into its width. */
 export function ticks(duration) {
@@ -232,7 +232,7 @@ function describe({ at, seconds, run, segment }) {
   if (segment) {
     const [start, end, step, shows = step] = segment;
     lines.push(fullLabel(run, step));
-    if (shows !== step) lines.push(showsInWords(run, shows));
+    if (shows !== step) lines.push(showsInWords(run, step, shows));
     if (run >= 0 && state.annotated && step > 0 && !fromLabels(run)) lines.push(matchInWords(run, step));
     lines.push(`${when(start, end)}${start < end ? ` (${(end - start).toFixed(1)} s)` : ""}`);
   } else if (run !== null) {
