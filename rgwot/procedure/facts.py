@@ -53,12 +53,13 @@ def step_title(key_step: int, names: Mapping[int, str] | None = None) -> str:
 
 
 def moment(seconds: float) -> str:
-    """Write a time as minutes and seconds, rounded down.
+    """Write a time as minutes and seconds, rounded to the nearest second, as `clock` in the script of the page does.
 
-    >>> moment(65.9), moment(3600)
-    ('1:05', '60:00')
+    >>> moment(65.9), moment(59.5), moment(3600)
+    ('1:06', '1:00', '60:00')
     """
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+    minutes, rest = divmod(math.floor(seconds + 0.5), 60)
+    return f"{minutes}:{rest:02d}"
 
 
 def length_in_words(seconds: float) -> str:
@@ -69,7 +70,7 @@ def length_in_words(seconds: float) -> str:
     """
     if seconds < 9.95:
         return f"{seconds:.1f} s" if seconds < 1.95 else f"{math.floor(seconds + 0.5)} s"
-    return f"{math.floor(seconds + 0.5)} s" if seconds < 99.5 else f"{moment(seconds + 0.5)} min"
+    return f"{math.floor(seconds + 0.5)} s" if seconds < 99.5 else f"{moment(seconds)} min"
 
 
 def join_words(parts: Sequence[str]) -> str:

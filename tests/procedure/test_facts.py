@@ -186,7 +186,7 @@ def test_deviations_are_cells_the_most_surprising_first_and_doubtful_ones_last()
     recordings = [Recording("v%201", (Event(2, 5.0, 6.0), Event(9, 5.0, 6.0), Event(3, 72.9, 80.0)), 90.0)]
     assert [row.cells({6: "wipe"}) for row in deviation_facts(found, recordings)] == [
         ("v 1", "wipe", "left out", "due between 0:10 and 0:20", "perhaps", "4.0"),
-        ("v 1", "step 3", "too early", "1:12", "sure", "1.5"),
+        ("v 1", "step 3", "too early", "1:13", "sure", "1.5"),
         ("v 1", "step 9", "added", "0:05", "perhaps", "0.5"),
         ("v 1", "step 2", "again", "0:05", "doubtful", "5.0"),
     ]
@@ -195,7 +195,7 @@ def test_deviations_are_cells_the_most_surprising_first_and_doubtful_ones_last()
 @pytest.mark.parametrize(
     ("start_s", "end_s", "message"),
     [
-        (10.0, 14.0, "due about 0:12"), (10.0, 10.0, "due about 0:10"), (10.0, 15.0, "due about 0:12"),
+        (10.0, 14.0, "due about 0:12"), (10.0, 10.0, "due about 0:10"), (10.0, 15.0, "due about 0:13"),
         (10.0, 15.1, "due between 0:10 and 0:15"), (0.0, 75.0, "due between 0:00 and 1:15"),
     ],
 )  # fmt: skip

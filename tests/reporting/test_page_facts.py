@@ -170,7 +170,7 @@ def test_the_page_repeats_the_warnings_and_compares_seeds(page_task: Task, page:
         expected = [f"{line[0].upper()}{line[1:]}." for line in own if one > 3 or not line.startswith(OTHER_SEED)]
         differ = 1 - actual[one // 2 * 2, one // 2 * 2 + 1].agreement.same
         if one < 4 and differ > COMPETE:
-            expected.append(as_sentence(seeds_compete(differ, f"look at seed {1 - one % 2}, too, under Result")))
+            expected.append(as_sentence(seeds_compete(differ, f"look at try {1 - one % 2}, too, under Result")))
             # The first sentences say so, without what to do.
             assert f"{briefly(expected[-1])} (see Trust)." in page.read_text(encoding="utf-8")
         assert facts[one]["warnings"] == expected
@@ -186,7 +186,7 @@ def test_seeds_that_differ_are_reported_also_among_many_results(
     many = page_task.folder / "many.html"
     write_page(page_task.tree, page_task.root, page_task.runs, many)
     assert [run["warnings"] for run in embedded_data(many)["runs"]] == few
-    assert any("seed 1" in warning for warning in few[2])
+    assert any("try 1" in warning for warning in few[2])
 
 
 def test_a_swapped_comparison_equals_one_made_in_this_order() -> None:
@@ -285,7 +285,7 @@ def test_other_answers_have_their_commands_under_scores_and_not_in_the_warning(p
     assert _other_answers(page_task.tree, run, Diagnostics(K=9)) == []
     said = list(map(_without_command, warnings))
     assert all(text.endswith("under Scores") for text in said)
-    assert ["Compare with another seed" in in_window(text) for text in said] == [True, False]
+    assert ["Compare with another try" in in_window(text) for text in said] == [True, False]
     assert _without_command("another warning") == "another warning"
 
 
@@ -304,7 +304,7 @@ def test_of_several_competing_seeds_the_farthest_one_is_named() -> None:
     seeds: Any = {pair: SimpleNamespace(agreement=SimpleNamespace(same=share)) for pair, share in same.items()}
     first, second, third = _seeds_that_differ(shown, seeds)
     assert "30 of 100" in first[0]
-    assert "seed 2" in first[0]
+    assert "try 2" in first[0]
     assert ("20 of 100" in second[0], "30 of 100" in third[0]) == (True, True)
     assert [len(first), len(second), len(third)] == [1, 1, 1]
     assert _seeds_that_differ(shown, {(1, 2): seeds[1, 2]}) == [[], [], []]

@@ -169,7 +169,7 @@ def test_lines_are_the_videos_with_the_deviations_of_the_file(given: Element) ->
     assert sorted(chosen) == sorted((one.kind, one.start_s) for one in FOUND)
     assert [moment.text for moment in moments[:2]] == [
         "2 perhaps left out, by a second reading alone, due about 0:06",
-        "1 perhaps too late, by a second reading alone 0:08",
+        "1 perhaps too late, by a second reading alone 0:09",
     ]  # fmt: skip
     assert "2" in lines[0].one("more").text
     assert all(not line.all("deviation") for line in lines[1:])

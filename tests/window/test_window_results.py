@@ -65,16 +65,16 @@ def test_a_result_that_a_person_chose_stays_and_a_newer_one_is_offered(window: W
 def test_a_new_page_keeps_the_chosen_result(window: Window, task: Task) -> None:
     task.runs.append(Run("raw", "kmeans", 1))
     to_new_page(window, task)
-    assert text(window, "shown") == "Shown: 4 key steps found without labels (seed 0)."
+    assert text(window, "shown") == "Shown: 4 key steps found without labels (try 0)."
     choose(window, SEEDED)
-    assert text(window, "shown") == "Shown: 4 key steps found without labels (seed 1)."
+    assert text(window, "shown") == "Shown: 4 key steps found without labels (try 1)."
     to_new_page(window, task)
     assert window.get(SHOWN) == SEEDED
-    assert window.get("byId('run').selectedOptions[0].textContent").endswith("seed 1")
-    # The tree depends on the method; that of another seed is called so.
+    assert window.get("byId('run').selectedOptions[0].textContent").endswith("try 1")
+    # The tree depends on the method; that of another try is called so.
     window.click_on("#tab-tree")
     assert window.get("byId('merges').childElementCount") > 1
-    assert text(window, "tree-of") == "The tree is that of seed 0."
+    assert text(window, "tree-of") == "The tree is that of try 0."
     choose(window, PLAIN)
     assert window.get("byId('tree-of').hidden")
     # A result that is gone is left.
@@ -82,6 +82,45 @@ def test_a_new_page_keeps_the_chosen_result(window: Window, task: Task) -> None:
     task.runs.pop()
     to_new_page(window, task)
     assert window.get(SHOWN) == PLAIN
+    assert window.errors == []
+
+
+def look_at(window: Window, K: int) -> None:
+    """Try another number of key steps, without using it."""
+    window.click_on("#tab-tree")
+    window.run("document.querySelector('#cut').focus()")
+    for _ in range(abs(K - window.get("state.cut.K"))):
+        window.press("ArrowRight" if window.get("state.cut.K") < K else "ArrowLeft")
+    window.wait_for(f"factsOf(state.run).K === {K}", 60)
+
+
+def test_a_number_that_is_tried_stays_on_another_page(window: Window, task: Task) -> None:
+    look_at(window, 6)
+    segments = window.get("segmentsOf(0, state.run)")
+    window.run("window.isOld = true")
+    window._page.reload()
+    window.wait_for("!window.isOld && factsOf(state.run).K === 6", 60)
+    assert window.get("segmentsOf(0, state.run)") == segments
+    assert window.get("[byId('cut').value, byId('cut-use').textContent, byId('cut-use').disabled]") == [
+        "6",
+        "Use 6",
+        False,
+    ]
+    # So it does on the way over the list of tasks, beside a newer result, and when results are made anew.
+    label(window, "12")
+    window.wait_for("labelledRun() >= 0", 60)
+    window.click_on("#all-tasks")
+    window.wait_for("document.querySelector('#tasks a') !== null", 30)
+    window.click_on("#tasks a")
+    window.wait_for(
+        f"document.querySelector('#run') && labelledRun() >= 0 && factsOf(runCalled('{PLAIN}')).K === 6", 60
+    )
+    assert window.get(SHOWN) == TAUGHT
+    to_new_page(window, task)
+    window.wait_for(f"factsOf(runCalled('{PLAIN}')).K === 6", 60)
+    assert "instead of" not in text(window, "news")
+    # It is forgotten when another number is in use.
+    assert window.get("[lookedAt(), (savedK = 5, lookedAt())]") == [6, 0]
     assert window.errors == []
 
 

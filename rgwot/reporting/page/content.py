@@ -467,7 +467,7 @@ def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int]
             apart[place].append((1 - comparison.agreement.same, other))
     most = [max(others, default=(0.0, 0)) for others in apart]
     return [
-        [as_sentence(seeds_compete(differ, f"look at seed {shown[other].run.seed}, too, under Result"))]
+        [as_sentence(seeds_compete(differ, f"look at try {shown[other].run.seed}, too, under Result"))]
         * (differ > COMPETE)
         for differ, other in most
     ]

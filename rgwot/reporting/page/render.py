@@ -133,7 +133,7 @@ def curve_picture(curves: Sequence[Curve]) -> str:
     for axis, (term, title) in zip(axes, TERMS.items(), strict=True):
         for curve in curves:
             colour = LINE_COLOURS[methods.index(curve.method) % len(LINE_COLOURS)]
-            dashes, label = DASHES[seeds.index(curve.seed) % len(DASHES)], f"{curve.method}, seed {curve.seed}"
+            dashes, label = DASHES[seeds.index(curve.seed) % len(DASHES)], f"{curve.method}, try {curve.seed}"
             axis.plot(curve.step, getattr(curve, term), linewidth=1.4, color=colour, linestyle=dashes, label=label)
         # The logarithm of a term that reaches zero does not exist, so the axis is then linear.
         if all(min(getattr(curve, term)) > 0 for curve in curves):

@@ -103,4 +103,4 @@ def home_page() -> str:
 
 def in_window(text: str) -> str:
     """Return a text of a page with instructions for the window in place of those for a page without a server."""
-    return text.replace(SEED_UNDER_SCORES, "to see both, choose Compare with another seed under Result")
+    return text.replace(SEED_UNDER_SCORES, "to see both, choose Compare with another try under Result")

@@ -8,6 +8,8 @@ test("clock carries rounded seconds into minutes", () => {
   assert.equal(clock(59.96), "1:00.0");
   assert.equal(clock(59.94), "0:59.9");
   assert.equal(clock(119.6, 0), "2:00");
+  // As `moment` in Python rounds.
+  assert.deepEqual([65.9, 59.5, 12.5].map((s) => clock(s, 0)), ["1:06", "1:00", "0:13"]);
   assert.equal(clock(0.004, 2), "0:00.00");
 });
 

@@ -22,10 +22,14 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Read what this browser stores under a key; null if there is nothing, or it is based on another state of the file. */
-export function recall(key, base) {
+/** What all tabs of this browser share, and what a tab keeps until it is closed. */
+const BROWSER = "localStorage";
+export const TAB = "sessionStorage";
+
+/** Read what this browser, or tab, stores under a key; null if there is nothing, or it is based on another state of the file. */
+export function recall(key, base, store = BROWSER) {
   try {
-    const kept = JSON.parse(localStorage.getItem(key) || "null");
+    const kept = JSON.parse(window[store].getItem(key) || "null");
     return kept && JSON.stringify(kept.base) === JSON.stringify(base) ? kept : null;
   } catch {
     // Without storage, as in some private windows, changes last as long as the page.
@@ -33,11 +37,11 @@ export function recall(key, base) {
   }
 }
 
-/** Store a text in this browser under a key; null removes what is stored. */
-export function remember(key, text) {
+/** Store a text in this browser, or tab, under a key; null removes what is stored. */
+export function remember(key, text, store = BROWSER) {
   try {
-    if (text === null) localStorage.removeItem(key);
-    else localStorage.setItem(key, text);
+    if (text === null) window[store].removeItem(key);
+    else window[store].setItem(key, text);
   } catch {
     // See recall.
   }

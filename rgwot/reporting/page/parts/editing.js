@@ -4,7 +4,7 @@
 import { byId, download, make, offer } from "./dom.js";
 import { editsOf, givenOf, isEdited, rowsOf, setRows } from "./edits.js";
 import { ANNOTATES, undo } from "./labels.js";
-import { player, playFrom } from "./player.js";
+import { goTo, player, playFrom, setPlaying, timeOf } from "./player.js";
 import { hidePopup, showPopup } from "./popup.js";
 import { factsOf, fullLabel, nameOf, rename, sameStep, stepCalled, stepsOf } from "./results.js";
 import { annotationLines, cutRows, giveRow, indexAt, isMark, moveBorder, nearerSide, putMark } from "./segments.js";
@@ -65,7 +65,7 @@ const chosenRow = () => rowsOf(state.chosen.video)[state.chosen.index];
 /** The playing video, and its time in milliseconds; null if no video is playing. */
 function onNow() {
   if (!state.playing || !state.playing.element.isConnected || state.playing.element.paused) return null;
-  return { video: state.playing.video, at: ms(state.playing.element.currentTime - state.playing.origin) };
+  return { video: state.playing.video, at: ms(timeOf(state.playing)) };
 }
 
 /** Choose the segment that the player shows; a paused player counts only if it shows the chosen video. */
@@ -73,7 +73,7 @@ function follow() {
   if (!state.playing || !fixing()) return;
   const before = state.chosen;
   if (state.playing.element.paused && (!before || before.video !== state.playing.video)) return;
-  choose(state.playing.video, ms(state.playing.element.currentTime - state.playing.origin));
+  choose(state.playing.video, ms(timeOf(state.playing)));
   drawEditing();
   const { chosen } = state;
   if (!chosen || !before || chosen.video !== before.video || chosen.index !== before.index) showChosen();
@@ -82,8 +82,8 @@ function follow() {
 /** Pause the player; if it shows the video of the chosen segment, go to the chosen time, where a cut is made. */
 function halt({ video, at }) {
   if (!state.playing) return;
-  state.playing.element.pause();
-  if (state.playing.video === video) state.playing.element.currentTime = state.playing.origin + at / 1000;
+  setPlaying(state.playing, false);
+  if (state.playing.video === video) goTo(state.playing, at / 1000);
 }
 
 /** Act on the chosen segment or, while a video plays, on the segment that is playing. */
@@ -279,7 +279,7 @@ function grip(bar, side) {
   let at = null;
   grip.addEventListener("pointerdown", (event) => {
     event.preventDefault();
-    if (state.playing) state.playing.element.pause();
+    if (state.playing) setPlaying(state.playing, false);
     grip.setPointerCapture(event.pointerId);
     at = old;
   });

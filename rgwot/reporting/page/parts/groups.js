@@ -16,7 +16,7 @@ export function startGroups() {
 export function drawGroups() {
   if (!DATA.groups) return;
   const comparison = DATA.groups.runs[state.run];
-  byId("groups-about").textContent = comparison ? `Column ${DATA.groups.column} of the table of videos: ${comparison.about}.` : "Groups are compared for the first seed of results that look at the videos; choose one above.";
+  byId("groups-about").textContent = comparison ? `Column ${DATA.groups.column} of the table of videos: ${comparison.about}.` : "Groups are compared for the first try of results that look at the videos; choose one above.";
   byId("groups-few").textContent = comparison ? comparison.few : "";
   byId("groups-few").hidden = !comparison || !comparison.few;
   const rows = comparison ? comparison.rows : [];

@@ -5,7 +5,7 @@ import { channelsOf } from "./channels.js";
 import { byId, isTyped, make, offer, spread } from "./dom.js";
 import { annotations, isLabelled, labelsOf, setLabels, suggestedVideos, undo } from "./labels.js";
 import { keyList, keysOfNames, lookOfName, nameFor, startNewNames } from "./names.js";
-import { opened, release, sourceOf } from "./player.js";
+import { goTo, isPlaying, opened, release, setPlaying, sourceOf, timeOf } from "./player.js";
 import { calledNow, place, segmentsOf, stepName } from "./results.js";
 import { beginStep, indexAt, isMark, moveEnd, moveStart, putMark, reached, withoutRowAt } from "./segments.js";
 import { DATA, state } from "./state.js";
@@ -27,7 +27,7 @@ let shownRows = [];
 
 const marking = () => byId("label-mode").value === "marks";
 const durationOf = (video) => Math.round(1000 * DATA.videos[video].duration);
-const here = () => Math.max(0, Math.min(durationOf(stage.video), Math.round(1000 * (stage.element.currentTime - stage.origin))));
+const here = () => Math.max(0, Math.min(durationOf(stage.video), Math.round(1000 * timeOf(stage))));
 const tellLabel = (text) => { byId("label-status").textContent = text; };
 
 /** A clock that runs like a player, for features without a video. */
@@ -48,23 +48,25 @@ function clockOf(video, seconds) {
     }, FEATURES_TICK_MS);
   };
   element.load = element.removeAttribute = () => {};
-  return { video, element, origin: 0 };
+  return { video, element, origin: 0, begun: true };
 }
 
 /** Show a video from its start, or from `seconds`. */
-export function labelVideo(video, seconds = 0) {
+export function labelVideo(video, seconds = 0, plays = false) {
   leaveStep();
   if (stage) release(stage);
   tellLabel("");
-  stage = sourceOf(video) ? opened(video, seconds, false, tellLabel) : clockOf(video, seconds);
+  stage = sourceOf(video) ? opened(video, seconds, plays, tellLabel) : clockOf(video, seconds);
   byId("label-video").value = String(video);
   if (!sourceOf(video)) stage.channels = channelsOf(video, tellLabel, (time) => seek(1000 * time));
   byId("label-stage").replaceChildren(stage.channels?.element || stage.element);
   for (const kind of ["timeupdate", "seeked", "pause", "ended"]) stage.element.addEventListener(kind, followPlayhead);
-  stage.element.addEventListener("seeking", endStep);
+  // When the first frame is there, the video goes to where the playhead is already.
+  stage.element.addEventListener("seeking", () => { if (Math.abs(here() - playedTo) > 1) endStep(); });
   // After a click on them, the controls of the video would keep all keys for themselves.
   stage.element.addEventListener("focusin", ({ target }) => { if (!target.matches(":focus-visible")) target.blur(); });
   stage.element.playbackRate = speed;
+  if (plays) setPlaying(stage, true);
   drawLabelling();
 }
 
@@ -99,9 +101,8 @@ function leaveStep() {
 
 /** Pause, and save the step that runs at once; it runs on when the video plays again. */
 function pauseStep() {
-  const { element } = stage;
-  element.pause();
-  if (running === null || marking() || element.seeking) return;
+  setPlaying(stage, false);
+  if (running === null || marking() || stage.element.seeking) return;
   playedTo = Math.max(playedTo, here());
   saveRunning();
 }
@@ -204,7 +205,7 @@ function labelGrip(index, side, time) {
   grip.addEventListener("pointerdown", (event) => {
     event.preventDefault();
     event.stopPropagation();
-    stage.element.pause();
+    setPlaying(stage, false);
     leaveStep();
     grip.setPointerCapture(event.pointerId);
     grip.dataset.held = String(event.clientX);
@@ -247,7 +248,7 @@ function drawHead() {
 
 function seek(ms) {
   leaveStep();
-  stage.element.currentTime = stage.origin + Math.max(0, Math.min(durationOf(stage.video), ms)) / 1000;
+  goTo(stage, Math.max(0, Math.min(durationOf(stage.video), ms)) / 1000);
   drawHead();
 }
 
@@ -262,14 +263,13 @@ function nextVideo() {
   const after = [...usable.filter((at) => at > stage.video), ...usable.filter((at) => at < stage.video)];
   const next = after.find((at) => !labelsOf(at).length && !isLabelled(at)) ?? after[0];
   if (next === undefined) return;
-  labelVideo(next);
-  stage.element.play().catch(() => {});
+  labelVideo(next, 0, true);
 }
 
 const COMMANDS = {
-  " ": () => (stage.element.paused ? stage.element.play().catch(() => {}) : pauseStep()),
-  ",": () => { stage.element.pause(); seek(here() - 1000 / DATA.videos[stage.video].fps); },
-  ".": () => { stage.element.pause(); seek(here() + 1000 / DATA.videos[stage.video].fps); },
+  " ": () => (isPlaying(stage) ? pauseStep() : setPlaying(stage, true)),
+  ",": () => { setPlaying(stage, false); seek(here() - 1000 / DATA.videos[stage.video].fps); },
+  ".": () => { setPlaying(stage, false); seek(here() + 1000 / DATA.videos[stage.video].fps); },
   Home: () => seek(0),
   Delete: deleteHere,
   Backspace: deleteHere,
@@ -318,7 +318,7 @@ export function restorePlace(kept) {
 export function pauseLabelling() {
   if (!stage) return;
   leaveStep();
-  stage.element.pause();
+  setPlaying(stage, false);
 }
 
 export function startLabelling() {

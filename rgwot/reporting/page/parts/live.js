@@ -11,7 +11,8 @@ import { DATA, state } from "./state.js";
 
 /**
  * Sends "state" with the state of the server, and "answer" with the number of a result, `run`. For a result that was
- * `learned` from labels, and not asked for by a person, `isNew` is whether the page did not have it yet.
+ * `learned` from labels, and not asked for by a person, `isNew` is whether the page did not have it yet. One that the page
+ * before showed is `restored`: it is not chosen thereby.
  */
 export const live = new EventTarget();
 

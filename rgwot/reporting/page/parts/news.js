@@ -5,6 +5,7 @@ import { difference } from "./segments.js";
 import { MADE } from "./server.js";
 import { DATA } from "./state.js";
 import { percent, plural } from "./text.js";
+import { lookedAt } from "./tree.js";
 
 /** The results of this page, for the next one: segments by video, with names if they were learned from labels, which keep their steps. */
 export const shownResults = () => ({
@@ -21,6 +22,8 @@ export function newsSince(old) {
     const title = runTitle(DATA.runs.findIndex((facts) => facts.id === id));
     const before = old.runs.find((one) => one.id === id);
     if (!before) return [[id, `${title} is new`]];
+    // The page before showed a number that is not in use, and this one will, too.
+    if (K !== before.K && before.K === lookedAt()) return [];
     const { segments: n, of, videos, share } = difference(before.segments, segments, labelled && before.labelled);
     const number = K === before.K ? "" : `${plural(K, "key step")} instead of ${before.K}; `;
     return n ? [[id, `${title}: ${number}${n} of ${plural(of, "segment")} differ, in ${videos} of ${plural(segments.length, "video")} (${percent(share, 1)} of the time)`]] : [];

@@ -26,19 +26,19 @@ document.body.classList.toggle("docks", DATA.videos.some((_, video) => sourceOf(
 /**
  * Open a video at the time `seconds`. Returns an object with its `element`, its `origin` (the time of the first frame
  * on the file's own clock), and `begun`, whether the origin is known. Times count from the first frame, which is shown
- * before the video plays.
+ * before the video plays or is elsewhere: what a person wishes until then (`goTo`, `setPlaying`) is done afterwards.
  * @param {(reason: string) => void} failed
  */
-export function opened(video, seconds, play, failed = () => {}) {
+export function opened(video, seconds, plays, failed = () => {}) {
   const element = make("video", { controls: true, preload: "auto", muted: false, playsInline: true });
-  const clip = { video, element, origin: 0, begun: false, until: null };
+  const clip = { video, element, origin: 0, begun: false, seconds, plays, until: null };
   let waited = "";
   const start = (_, shown) => {
     if (!element.getAttribute("src")) return;
     clip.origin = shown.mediaTime;
     clip.begun = true;
-    element.currentTime = clip.origin + seconds;
-    if (play) element.play().catch(() => {});
+    goTo(clip, clip.seconds);
+    if (clip.plays) setPlaying(clip, true);
   };
   element.addEventListener("error", async () => {
     const where = MADE && element.getAttribute("src");
@@ -54,6 +54,22 @@ export function opened(video, seconds, play, failed = () => {}) {
   else element.addEventListener("loadedmetadata", (event) => start(event, { mediaTime: 0 }), { once: true });
   element.src = sourceOf(video);
   return clip;
+}
+
+/** The time of a video, in seconds from its first frame. */
+export const timeOf = ({ element, origin, begun, seconds }) => (begun ? element.currentTime - origin : seconds);
+
+export const isPlaying = ({ element, begun, plays }) => !element.paused || (!begun && plays);
+
+export function goTo(clip, seconds) {
+  if (clip.begun) clip.element.currentTime = clip.origin + seconds;
+  else clip.seconds = seconds;
+}
+
+export function setPlaying(clip, plays) {
+  if (!clip.begun) clip.plays = plays;
+  if (!plays) clip.element.pause();
+  else if (clip.begun) clip.element.play().catch(() => {});
 }
 
 /** Unload a video, so that nothing more of it is fetched. */
@@ -81,8 +97,8 @@ export function playFrom(video, seconds, from = null, what = `from ${clock(secon
   }
   if (state.playing && state.playing.video === video && state.playing.element.isConnected && !state.playing.element.error) {
     state.playing.until = until;
-    state.playing.element.currentTime = state.playing.origin + seconds;
-    state.playing.element.play().catch(() => {});
+    goTo(state.playing, seconds);
+    setPlaying(state.playing, true);
     head(facts, what);
     settlePlayer();
     return;
@@ -107,7 +123,7 @@ export function playFrom(video, seconds, from = null, what = `from ${clock(secon
   // An event may still be on its way when the player is closed.
   element.addEventListener("timeupdate", () => {
     if (!state.playing || state.playing.element !== element) return;
-    mark(video, element.currentTime - state.playing.origin);
+    mark(video, timeOf(state.playing));
     stopInTime(playing);
     player.dispatchEvent(new Event("played"));
   });

@@ -29,7 +29,7 @@ function treeOfMethod(run) {
 const learnedFrom = ({ given }) => (given.length ? ` learned from labels of ${plural(given.length, "video")}` : "");
 export function runTitle(run) {
   const { method, decoder, seed, K } = factsOf(run);
-  return `${method} / ${decoder}, ${K ? `${plural(K, "key step")}${learnedFrom(factsOf(run))}, ` : ""}seed ${seed}`;
+  return `${method} / ${decoder}, ${K ? `${plural(K, "key step")}${learnedFrom(factsOf(run))}, ` : ""}try ${seed}`;
 }
 /** The results that can be chosen; trivial results are only compared under Scores, unless there are no others. */
 export function chosenRuns() {
@@ -43,7 +43,7 @@ export function shownTitle(run) {
   if (!facts.K || !["trained", "untrained"].includes(facts.kind)) return runTitle(run);
   const words = (one) => `${plural(one.K || 0, "key step")}${learnedFrom(one) || " found without labels"}`;
   const alike = chosenRuns().map(factsOf).filter((one) => words(one) === words(facts));
-  const apart = [alike.some(({ method, decoder }) => method !== facts.method || decoder !== facts.decoder) ? `${facts.method} / ${facts.decoder}` : "", alike.some(({ seed }) => seed !== facts.seed) ? `seed ${facts.seed}` : ""].filter(Boolean);
+  const apart = [alike.some(({ method, decoder }) => method !== facts.method || decoder !== facts.decoder) ? `${facts.method} / ${facts.decoder}` : "", alike.some(({ seed }) => seed !== facts.seed) ? `try ${facts.seed}` : ""].filter(Boolean);
   return `${words(facts)}${apart.length ? ` (${apart.join(", ")})` : ""}`;
 }
 /** A result in the name of a file: its decoder, with its method and seed where the page has others. */

@@ -52,18 +52,18 @@ export function drawScores() {
     });
     const given = givenOfRow(row);
     const rest = DATA.videos.filter(({ id, status }) => status === "ok" && !given.includes(id)).length;
-    const title = `${row.method} / ${row.decoder}${trivial ? " (trivial)" : ""}${row.n > 1 ? `, ${row.n} seeds` : ""}${given.length ? `, on ${plural(rest, "video")} that did not teach it` : ""}`;
+    const title = `${row.method} / ${row.decoder}${trivial ? " (trivial)" : ""}${row.n > 1 ? `, ${row.n} tries` : ""}${given.length ? `, on ${plural(rest, "video")} that did not teach it` : ""}`;
     const made = [make("tr", { className: trivial ? "trivial" : "" }, make("th", { scope: "row", textContent: title }), ...cells)];
     if (every) {
       for (const { seed, value } of row.seeds) {
-        made.push(make("tr", { className: "seed" }, make("th", { scope: "row", textContent: `seed ${seed}` }), ...columns.map(({ key }) => make("td", { textContent: value[key] === undefined ? "-" : score(value[key]) }))));
+        made.push(make("tr", { className: "seed" }, make("th", { scope: "row", textContent: `try ${seed}` }), ...columns.map(({ key }) => make("td", { textContent: value[key] === undefined ? "-" : score(value[key]) }))));
       }
     }
     return made;
   });
   space.replaceChildren(
     ...unscored(scores.rows),
-    make("p", { className: "hint", textContent: `In percent${scores.rows.some((row) => row.n > 1) ? ", mean ± standard deviation over seeds" : ""}; the best of a column is underlined; bg is background. Trivial baselines never looked at a video: a result that does not beat them under a protocol shows nothing under it. micro_video and macro_video score each video by itself, which the other tabs do not show; micro_video counts frames, macro_video takes the mean over steps. In macro_task and strict_task one matching holds for all videos; macro_task takes the mean over matched steps, strict_task counts every frame. All but strict_task ignore unmatched key steps.` }),
+    make("p", { className: "hint", textContent: `In percent${scores.rows.some((row) => row.n > 1) ? ", mean ± standard deviation over tries" : ""}; the best of a column is underlined; bg is background. Trivial baselines never looked at a video: a result that does not beat them under a protocol shows nothing under it. micro_video and macro_video score each video by itself, which the other tabs do not show; micro_video counts frames, macro_video takes the mean over steps. In macro_task and strict_task one matching holds for all videos; macro_task takes the mean over matched steps, strict_task counts every frame. All but strict_task ignore unmatched key steps.` }),
     scrolling("Scores", make("table", { className: "scores" }, make("thead", {}, ...head), make("tbody", {}, ...rows))),
   );
 }
@@ -93,7 +93,7 @@ export function drawTraining() {
   byId("soundness-notes").replaceChildren(...[...notes].map(([note, titles]) => make("p", { className: "hint", textContent: `${listed(titles)}: ${note}` })));
   const words = byId("curve-words");
   if (!words) return;
-  const ends = DATA.curves.map(({ method, seed, loss }) => `${method}, seed ${seed}: loss ${loss[0].toPrecision(3)} at first, ${loss[loss.length - 1].toPrecision(3)} in the end`);
+  const ends = DATA.curves.map(({ method, seed, loss }) => `${method}, try ${seed}: loss ${loss[0].toPrecision(3)} at first, ${loss[loss.length - 1].toPrecision(3)} in the end`);
   words.textContent = `${ends.join("; ")}. Means over 1/200 of the iterations.`;
   byId("curves").alt = `Training curves. ${words.textContent}`;
 }

@@ -23,7 +23,7 @@ import { MADE, tell } from "./server.js";
 import { DATA, state } from "./state.js";
 import { drawOrders, drawSteps } from "./steps.js";
 import { listed, plural } from "./text.js";
-import { drawTree, startTree } from "./tree.js";
+import { drawTree, restoreCut, startTree } from "./tree.js";
 import { cards, drawStrip, fill, makeCards, refreshCards } from "./videos.js";
 
 const VIEWS = {
@@ -152,7 +152,7 @@ function drawVerdict() {
 function tellTree() {
   const other = runOfTree(state.run);
   byId("tree-of").hidden = other < 0 || factsOf(other).seed === factsOf(state.run).seed;
-  byId("tree-of").textContent = `The tree is that of seed ${factsOf(Math.max(0, other)).seed}.`;
+  byId("tree-of").textContent = `The tree is that of try ${factsOf(Math.max(0, other)).seed}.`;
 }
 
 /** Request all results with one more seed; the next page offers them beside the results of the first seed. */
@@ -160,7 +160,7 @@ async function addSeed() {
   byId("another-seed").disabled = true;
   try {
     await tell("POST", "/api/seeds", {});
-    byId("seed-status").textContent = "Saved: results of another seed are made, and the next page has both.";
+    byId("seed-status").textContent = "Saved: results of another try are made, and the next page has both.";
   } catch (error) {
     byId("another-seed").disabled = false;
     byId("seed-status").textContent = error.message;
@@ -228,11 +228,11 @@ filesRead.addEventListener("read", ({ detail: { kind } }) => {
   if (state.view === "steps") drawSteps();
 });
 /** Show a new result of the server, but keep the focused field and the player. */
-live.addEventListener("answer", ({ detail: { run, learned, isNew } }) => {
+live.addEventListener("answer", ({ detail: { run, learned, isNew, restored } }) => {
   const picked = runCalled(state.picked);
-  const stays = learned && picked >= 0 && picked !== run;
+  const stays = restored ? run !== state.run : learned && picked >= 0 && picked !== run;
   // A person who tries another number of key steps chooses its result.
-  if (!learned) state.picked = factsOf(run).id;
+  if (!learned && !restored) state.picked = factsOf(run).id;
   else if (picked < 0) state.picked = "";
   if (stays && isNew) state.offered = factsOf(run).id;
   if (!stays) {
@@ -295,6 +295,7 @@ if (kept.label) restorePlace(kept.label);
 if (kept.y) window.scrollTo(0, kept.y);
 byId("news").textContent = newsInWords(news);
 byId("news").hidden = !byId("news").textContent;
+restoreCut();
 if (MADE) {
   window.addEventListener("beforeunload", () => {
     pauseLabelling();

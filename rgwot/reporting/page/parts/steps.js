@@ -20,7 +20,7 @@ export function drawSteps() {
   const view = ownView(run);
   const note = view ? null : make("p", {
     className: "notice",
-    textContent: "Typical frames are shown for the first seed of a method.",
+    textContent: "Typical frames are shown for the first try of a method.",
   });
   const numbers = stepNumbers(stepsOf(run), DATA.videos.map((_, at) => occurrencesOf(at, run)));
   const background = hasBackground(run) ? backgroundRow(run) : null;

@@ -1,6 +1,6 @@
 // Numbers, times and lists as text. All functions are pure.
 
-/** Write seconds as 1:02.3. */
+/** Write seconds as 1:02.3, rounded to the last digit. */
 export function clock(seconds, digits = 1) {
   const unit = 10 ** digits;
   const ticks = Math.round(seconds * unit);

@@ -2,7 +2,7 @@
 // and how they merge.
 
 import { cutSegments, cutTable, cutTree, explainedShare, firstLeaf, letterOf, mergeLines } from "./cut.js";
-import { barOfLength, byId, download, make, spread } from "./dom.js";
+import { barOfLength, byId, download, make, recall, remember, spread, TAB } from "./dom.js";
 import { drawPicture, label, lookAt, lookOf, pictureAt, sharp, stripOf } from "./looks.js";
 import { live, putAnswer } from "./live.js";
 import { drawSplits, pictured, tellKept } from "./numbers.js";
@@ -148,6 +148,7 @@ let cutTimer = 0;
 let cutWaits = false;
 /** An answer that takes longer, in milliseconds, is not compared with others by itself. */
 const QUICK_MS = 5000;
+const LOOKED_AT = `rgwot number ${DATA.dataset}/${DATA.task}`;
 
 /** The plain result: the one whose number of key steps the slider sets. */
 const numberedRun = () => DATA.runs.indexOf(runsOfSavedK()[0]);
@@ -172,6 +173,7 @@ async function followCut() {
     const known = DATA.runs.findIndex(({ id }) => id === answer.facts.id);
     const before = known < 0 ? null : pictured(known);
     const run = putAnswer(answer);
+    remember(LOOKED_AT, JSON.stringify({ base: savedK, K }), TAB);
     live.dispatchEvent(new CustomEvent("answer", { detail: { run, learned: false } }));
     if (before) drawSplits(before, pictured(run));
     tellCut();
@@ -180,6 +182,26 @@ async function followCut() {
     cutWaits = false;
     byId("cut-status").textContent = error.message;
     afterRun(error, () => { if (state.cut.K === K) followCut(); });
+  }
+}
+
+/** The number of key steps that this tab showed last; 0 if it showed none, or if another number is in use since. */
+export const lookedAt = () => recall(LOOKED_AT, savedK, TAB)?.K || 0;
+
+/** Show the number of key steps again that the page before showed, although it is not the one in use. */
+export async function restoreCut() {
+  const K = MADE ? lookedAt() : 0;
+  const before = DATA.runs[numberedRun()];
+  if (!K || !before || before.K === K) return;
+  try {
+    const answer = await ask(below("/api/K", DATA.dataset, DATA.task, String(K)));
+    // A person may have looked at another number meanwhile.
+    if (DATA.runs[numberedRun()] !== before) return;
+    if (state.cut.K === before.K) state.cut.run = -1;
+    live.dispatchEvent(new CustomEvent("answer", { detail: { run: putAnswer(answer), learned: false, restored: true } }));
+    tellCut();
+  } catch (error) {
+    afterRun(error, restoreCut);
   }
 }
 
