@@ -559,8 +559,11 @@ def test_segments_that_do_not_count_are_marked_and_deviations_are_exported(tmp_p
     table = pd.read_csv(tmp_path / "deviations/deviations.csv")
     assert table["name"].tolist() == ["stir", "pour", "key step 3", "key step 3"]
     assert table["deviation"].tolist() == [
-        "perhaps hardly recognised here (0.4 s) or left out", "perhaps again", "too late", "doubtful: added",
-    ]  # fmt: skip
+        "perhaps hardly recognised here (0.4 s) or left out",
+        "perhaps again",
+        "too late, by a second reading alone",
+        "doubtful: added, by a second reading alone",
+    ]
     # The number of the first is as low as its word.
     assert table["sureness"].tolist() == [0.5, 0.5, 0.8, 0.1]
     export("elan", videos, tmp_path / "elan")
@@ -572,13 +575,13 @@ def test_segments_that_do_not_count_are_marked_and_deviations_are_exported(tmp_p
     # The doubtful deviation is left out; deviations with the same start are one annotation.
     assert sorted(document.get_annotation_data_for_tier("deviations")) == [
         (3000, 3040, "stir perhaps hardly recognised here (0.4 s) or left out"),
-        (4400, 8000, "pour perhaps again; key step 3 too late"),
+        (4400, 8000, "pour perhaps again; key step 3 too late, by a second reading alone"),
     ]  # fmt: skip
     export("boris", videos, tmp_path / "boris")
     events = json.loads((tmp_path / "boris/project.boris").read_text())["observations"]["v"]["events"]
     assert [(time, code, comment) for time, _, code, _, comment, _ in events if code.startswith("deviation")] == [
         (3.0, "deviation: stir hardly recognised here or left out", "perhaps"),
-        (4.4, "deviation: key step 3 too late", "sure"),
+        (4.4, "deviation: key step 3 too late, by a second reading alone", "sure"),
         (4.4, "deviation: pour again", "perhaps"),
     ]
     assert [comment for _, _, code, _, comment, _ in events if code == "stir"] == ["does not count"] * 2
