@@ -44,8 +44,8 @@ def deviations(
         Whether to ignore needs that are not known (`rgwot.procedure.interface.Edge.known`). It is False where
         deviations are scored against annotations.
     every
-        All segments of the videos, if some do not count as occurrences. A missing key step that has segments in its
-        video gets the time of the longest of them.
+        All segments of the videos, if some do not count as occurrences. A missing key step gets the time of its longest
+        segment where it was due, if it has one.
 
     Notes
     -----
@@ -66,7 +66,7 @@ def deviations(
     # A need that follows from known ones may have too few videos of its own to be known.
     implied = needs_of((need.before, need.after) for need in needs)
     place = {step: at for at, step in enumerate(procedure.order)}
-    remains = {recording.video: _longest(recording.events) for recording in every}
+    segments = {recording.video: recording.events for recording in every}
     found_all: list[Deviation] = []
     for recording in recordings:
         first = fitting(needs, recording)
@@ -91,8 +91,13 @@ def deviations(
         for node in procedure.nodes:
             if node.share >= USUAL_FROM and node.key_step not in first and recording.events:
                 step = node.key_step
-                remain = remains.get(recording.video, {}).get(step)
-                due = remain[1:] if remain else _due(implied, first, step, recording.duration_s)
+                due = _due(implied, first, step, recording.duration_s)
+                parts = [event for event in segments.get(recording.video, ()) if event.key_step == step]
+                due = max(
+                    ((start_s, end_s) for _, start_s, end_s in parts if start_s <= due[1] and end_s >= due[0]),
+                    key=lambda span: span[1] - span[0],
+                    default=due,
+                )
                 bits = surprise(n_videos - node.n_videos, n_videos)
                 of_video.append(Deviation(recording.video, "missing", step, *due, bits))
         found_all += sorted(
@@ -185,16 +190,6 @@ def _due(
     start = max((event.end_s for event in before), default=0.0)
     end = min((event.start_s for event in after), default=duration_s)
     return (0.0, duration_s) if latest > end else (min(start, end), end)
-
-
-def _longest(events: Iterable[Event]) -> dict[int, Event]:
-    """Return the longest event of each key step, of equally long ones the first."""
-    longest: dict[int, Event] = {}
-    for event in events:
-        other = longest.setdefault(event.key_step, event)
-        if event.end_s - event.start_s > other.end_s - other.start_s:
-            longest[event.key_step] = event
-    return longest
 
 
 def _breaks(need: _Need, first: Mapping[int, Event]) -> bool:
@@ -343,9 +338,12 @@ def without_slivers(
 
 def _lasting(events: Sequence[Event], usual: Mapping[int, float]) -> tuple[Event, ...]:
     total: dict[int, float] = {}
-    longest = _longest(events)
-    for step, start_s, end_s in events:
-        total[step] = total.get(step, 0.0) + (end_s - start_s)
+    longest: dict[int, Event] = {}
+    for event in events:
+        step, length = event.key_step, event.end_s - event.start_s
+        total[step] = total.get(step, 0.0) + length
+        if step not in longest or length > longest[step].end_s - longest[step].start_s:
+            longest[step] = event
     lasting: list[Event] = []
     between = 0.0
     for event in events:

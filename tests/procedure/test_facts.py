@@ -214,7 +214,7 @@ def test_a_part_of_a_missing_key_step_that_does_not_count_tells_where_it_is() ->
     every = Recording("a", (Event(2, 72.9, 74.0),), 90.0)
     missing = [Deviation("a", "missing", 2, *times, 3.0) for times in ((72.9, 74.0), (80.0, 82.0))]
     rows = deviation_facts(missing, [replace(every, events=())], every=[every])
-    assert [row.time for row in rows] == ["at 1:12", "due about 1:21"]
+    assert [row.time for row in rows] == ["at 1:13", "due about 1:21"]
 
 
 @pytest.mark.parametrize(
