@@ -688,7 +688,7 @@ BORNE_OUT = 0.2
 
 #: Words for deviations that were made, and for those that were found.
 _EDITS = {
-    "missing": ("cut out (uncounted parts, too)", "left out"),
+    "missing": ("cut out", "left out"),
     "order": ("moved", "moved"),
     "repeated": ("repeated", "repeated"),
 }
@@ -721,9 +721,10 @@ def edits_sentence(facts: SecondReadingFacts, labelled: bool = False) -> str:
     ...         decoding_cpu_s=2.04,
     ...     )
     ... )
-    'Each key step found in up to 12 of these videos was changed alone, in a copy: of 40 cut out (uncounted parts, \
-too), 31 would be told; of 10 moved, 0. Real deviations may be told more rarely, and several together were not tried. \
-Moved key steps are always doubtful here. A step that is only a part of a key step is never told.'
+    'In copies of up to 12 of these videos, each key step that has a segment, even one that does not count, was cut \
+out, moved or repeated, one at a time (those with several segments were only cut out): of 40 cut out, 31 would be \
+told; of 10 moved, 0. Real deviations may be told more rarely, and several together were not tried. Moved key \
+steps are always doubtful here. A step that is only a part of a key step is never told.'
     """
     made = [kind for kind in KINDS if facts.of(kind).made]
     silent = untold(facts)
@@ -736,7 +737,10 @@ Moved key steps are always doubtful here. A step that is only a part of a key st
     parts[0] += " would be told"
     doubtful = " and ".join(_EDITS[kind][1] for kind in silent)
     end = f" {doubtful.capitalize()} key steps are always doubtful here." if silent else ""
-    each = f"Each key step found in up to {EDITED} of these videos was changed alone, in a copy"
+    each = (
+        f"In copies of up to {EDITED} of these videos, each key step that has a segment, even one that does not count, "
+        "was cut out, moved or repeated, one at a time (those with several segments were only cut out)"
+    )
     real = "Real deviations may be told more rarely, and several together were not tried."
     smaller = "" if labelled else " A step that is only a part of a key step is never told."
     return f"{each}: {'; '.join(parts)}. {real}{end}{smaller}{cost}"

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 #: Headings of the tables of `_StepFacts` and `DeviationFacts`.
 STEP_HEADINGS = (
-    "Key step", "Found in", "Times per video", "Median time", "Share of time", "After", "In any order with",
-    "No order known with",
+    "Key step", "Found in", "Times per video", "Median time", "Share of time", "After", "Next to it in any order",
+    "Next to it, order unknown",
 )  # fmt: skip
-_TIMES, _UNORDERED = (STEP_HEADINGS.index(heading) for heading in ("Times per video", "No order known with"))
+_TIMES, _UNORDERED = (STEP_HEADINGS.index(heading) for heading in ("Times per video", "Next to it, order unknown"))
 DEVIATION_HEADINGS = ("Video", "Key step", "Deviation", "Time", "Sureness", "Surprise (bits)")
 _KINDS = {
     "missing": "left out", "added": "added", "repeated": "again", "too_early": "too early", "too_late": "too late",
@@ -341,14 +341,14 @@ def _another_order(procedure: Procedure, moved: Sequence[DeviationFacts]) -> str
     """
     surest: dict[str, DeviationFacts] = {}
     for row in moved:
-        # Of two that are equally sure, the page can show the one that has a segment.
         other = surest.setdefault(row.deviation.video, row)
-        surest[row.deviation.video] = min(other, row, key=lambda one: (_RANKS.get(one.sureness, 1), one.unseen))
+        surest[row.deviation.video] = min(other, row, key=lambda one: _RANKS.get(one.sureness, 1))
+    shown = {row.deviation.video for row in moved if not row.unseen}
     by_rank: dict[int, list[str]] = {}
     place = {fit.video: at for at, fit in enumerate(procedure.videos)}
     for video in sorted(surest, key=lambda video: place.get(video, len(place))):
         row = surest[video]
-        name = readable(video) + (f" ({ALONE})" if row.unseen else "")
+        name = readable(video) + (f" ({ALONE})" if video not in shown else "")
         by_rank.setdefault(_RANKS.get(row.sureness, 1), []).append(name)
     texts = [
         f"{('', 'perhaps ', 'doubtfully ')[rank]}in "

@@ -271,7 +271,7 @@ def compare_results(
         + (f"; only in one: {', '.join(map(readable, comparison.alone))}" if comparison.alone else "")
         + (f"; learned from, so left out: {', '.join(map(readable, comparison.labelled))}" * bool(comparison.labelled)),
         f"Adjusted Rand index {together.adjusted_rand:.2f}. F1 after matching key steps one to one: "
-        f"{100 * together.macro_f1:.1f} (mean over matched key steps of A), "
+        f"{100 * together.macro_f1:.1f} (of the mean precision and recall of A's key steps), "
         f"{100 * together.strict_f1:.1f} (of all time).",
         f"Cohen's kappa {together.kappa:.2f}, at {RATE} frames a second, including background. F1 of segments "
         f"{100 * together.segments_f1:.1f}: segments of a key step match if their intersection is at least "

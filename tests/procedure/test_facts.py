@@ -79,7 +79,7 @@ def test_a_row_has_the_facts_of_its_key_step_and_the_last_one_the_background() -
     assert "Times per video" in step_table(step_facts(TEA))[0]
     assert "Times per video" not in step_table(step_facts(once))[0]
     # A column is also left out if every key step lists every other one in it.
-    heading = "No order known with"
+    heading = "Next to it, order unknown"
     assert heading in step_table(step_facts(few))[0]
     assert heading not in step_table(step_facts(replace(few, needs=(), either_order=(), unordered=((1, 2, 3, 4),))))[0]
 

@@ -30,15 +30,15 @@ def test_a_procedure_is_its_sentences_and_tables():
         "in either order, then step 4 and wipe (found in 1 of 10), no order known. "
         'Not every "then" is known: see After in the table.',
         "",
-        "Key step        Found in  Median time  Share of time  After                               In any order with  "
-        "No order known with",
+        "Key step        Found in  Median time  Share of time  After                               "
+        "Next to it in any order  Next to it, order unknown",
         "1 open the box  10 of 10  2 s          7 %",
         "step 3          10 of 10  2 s          7 %            1 open the box (10 of 10)           step 2",
         "step 2          9 of 10   2 s          6 %            1 open the box (9 of 9)             step 3",
-        "step 4          10 of 10  2 s          7 %            step 2 (9 of 9), step 3 (10 of 10)                     "
-        "5 wipe",
-        "5 wipe          1 of 10   2 s          1 %                                                                   "
-        "step 4",
+        "step 4          10 of 10  2 s          7 %            step 2 (9 of 9), step 3 (10 of 10)   "
+        "                        5 wipe",
+        "5 wipe          1 of 10   2 s          1 %                                                 "
+        "                        step 4",
         "no key step                            73 %",
         "",
         "Video  Key step  Deviation  Time            Sureness  Surprise (bits)",
