@@ -139,7 +139,7 @@ def test_a_card_plays_its_key_step_from_start_to_end(window: Window) -> None:
     )
     start, end = next(
         (first, last)
-        for first, last, own in window.get(f"occurrencesOf({video}, 0)")
+        for first, last, own, _ in window.get(f"occurrencesOf({video}, 0)")
         if own == step and first <= seconds < last
     )
     window.click_on(f"{OWN} .node .face")
