@@ -56,6 +56,12 @@ def longer(x: NDArray[np.float32], labels: NDArray[np.int64], what: str) -> tupl
     return x[before] * (1 - share) + x[after] * share, labels[before]
 
 
+def median(task: Task) -> int:
+    """Return the recording of median length."""
+    lengths = [len(store) for store in task.stores]
+    return int(np.argsort(lengths, kind="stable")[(len(lengths) - 1) // 2])
+
+
 def with_longer(task: Task, one: int, what: str) -> Task:
     """Return the task with its recording ``one`` longer."""
     stores, labels = list(task.stores), list(task.labels)
@@ -106,9 +112,8 @@ def scores(task: Task, found: Labels, one: int, others: Sequence[int], taught: b
 
 def measured(task: Task, what: Sequence[str], n: int, experiments: Experiments) -> Iterator[dict[str, Any]]:
     """Yield scores of the unchanged task, of this task with another seed, and of the task with a longer recording."""
-    lengths = [len(store) for store in task.stores]
-    one = int(np.argsort(lengths, kind="stable")[(len(lengths) - 1) // 2])
-    rest = [at for at in range(len(lengths)) if at != one]
+    one = median(task)
+    rest = [at for at in range(len(task.stores)) if at != one]
     taught = [rest[at] for at in np.linspace(0, len(rest) - 1, n + 2).round().astype(int)[1:-1]]
     others = [at for at in rest if at not in taught]
     base: Labels = []

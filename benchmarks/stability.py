@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from lengths import Labels, segmented
+from lengths import Labels, median, segmented
 from numpy.typing import NDArray
 from pages import CONFIGS, HOUSE, RESULTS
 from recordings import Recording, Task, recorded_options
@@ -63,12 +63,6 @@ def factors(task: Task) -> NDArray[np.float64]:
     """Draw a factor between 1/4 and 4 for each channel."""
     exponents = np.random.default_rng(0).uniform(-1, 1, task.stores[0].x.shape[1])
     return np.asarray(4.0**exponents)
-
-
-def median(task: Task) -> int:
-    """Return the recording of median length."""
-    lengths = [len(store) for store in task.stores]
-    return int(np.argsort(lengths, kind="stable")[(len(lengths) - 1) // 2])
 
 
 def but(one: int, parts: Sequence[Any]) -> list[Any]:

@@ -63,7 +63,7 @@ def deviations(
     nodes = {node.key_step: node for node in procedure.nodes}
     n_videos = procedure.n_videos
     needs = _needs(procedure, known)
-    # A need that follows from known ones may have too few videos of its own to be known.
+    # Two key steps may be seen together in too few videos for a need of their own, although known needs imply one.
     implied = needs_of((need.before, need.after) for need in needs)
     place = {step: at for at, step in enumerate(procedure.order)}
     segments = {recording.video: recording.events for recording in every}

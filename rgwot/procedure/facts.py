@@ -39,7 +39,7 @@ MOST_DOUBTED = 3
 #: A deviation is sure if its sureness is at least `SURE`, doubtful below `PERHAPS`, and written with "perhaps" between.
 SURE, PERHAPS = 0.7, 0.25
 _RANKS = {"sure": 0, "perhaps": 1, "doubtful": 2}
-#: Marks deviations that no segment of the result shows that counts.
+#: Marks deviations that no counted segment of the result shows.
 ALONE = "by a second reading alone"
 
 
@@ -53,7 +53,7 @@ def step_title(key_step: int, names: Mapping[int, str] | None = None) -> str:
 
 
 def moment(seconds: float) -> str:
-    """Write a time as minutes and seconds, rounded to the nearest second, as `clock` in the script of the page does.
+    """Format a time as minutes and seconds, rounded to the nearest second, like `clock` in the script of the page.
 
     >>> moment(65.9), moment(59.5), moment(3600)
     ('1:06', '1:00', '60:00')
@@ -205,7 +205,7 @@ def step_table(rows: Sequence[_StepFacts], names: Mapping[int, str] | None = Non
 
 
 def _seconds(recordings: Sequence[Recording]) -> dict[int, float]:
-    """Return the total time of each key step, without pauses."""
+    """Return the duration of each key step in all recordings, in seconds, without pauses."""
     total: dict[int, float] = {}
     for recording in recordings:
         for step, seconds in recording.seconds.items():
@@ -415,7 +415,7 @@ class DeviationFacts:
 
     @property
     def _words(self) -> str:
-        """The kind, with the length of what does not count."""
+        """The kind of the deviation, with the length of the uncounted segments of a missing key step."""
         if self.pieces_s is None:
             return self.kind
         return self.kind.replace(HARDLY, f"{HARDLY} ({length_in_words(self.pieces_s)})")
@@ -512,7 +512,7 @@ def _is_shown(deviation: Deviation, events: Sequence[Event]) -> bool:
 
 
 def _near(deviation: Deviation, event: Event) -> bool:
-    """Return whether a deviation has the times of an event, except that times in files are rounded."""
+    """Return whether a deviation and an event have the same times, up to the rounding of files."""
     return max(abs(deviation.start_s - event.start_s), abs(deviation.end_s - event.end_s)) < 0.01
 
 

@@ -46,7 +46,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Recording:
-    """The events of a video without background, sorted by start (they may overlap), and the length of the video.
+    """The events of a video, without background, and its length. Events are sorted by start, and may overlap.
 
     ``pauses`` are the parts of events that do not count, between segments that do (methods 9.1).
     """
@@ -58,7 +58,7 @@ class Recording:
 
     @property
     def seconds(self) -> dict[int, float]:
-        """The total time of each key step, without pauses."""
+        """The duration of each key step in seconds, summed over its events, without pauses."""
         total: dict[int, float] = {}
         for step, start_s, end_s in self.events:
             total[step] = total.get(step, 0.0) + end_s - start_s

@@ -176,6 +176,14 @@ def test_another_order_is_reported_of_the_videos_whose_rows_say_so(found: list[A
     assert doubt_sentence(sure, rows) == (words and f"Reliability: another order was found {words}.")
 
 
+def test_another_order_that_a_bar_shows_is_not_of_a_second_reading_alone() -> None:
+    sure = procedure([node(1), node(2), node(3)], [edge(1, 2)], (1, 2, 3), videos=(VideoFit("c", 0.9, 1.0),))
+    found = [Deviation("c", "too_early", 3, 7, 8, 1, 0.5), Deviation("c", "too_early", 2, 4, 5, 1, 0.1)]
+    rows = deviation_facts(found, [Recording("c", (Event(2, 4, 5),), 9)])
+    assert [row.unseen for row in rows] == [True, False]
+    assert doubt_sentence(sure, rows) == f"Reliability: another order was found perhaps in c{UNSURE}."
+
+
 def test_deviations_are_cells_the_most_surprising_first_and_doubtful_ones_last() -> None:
     found = [
         Deviation("v%201", "too_early", 3, 72.9, 80.0, 1.5, 0.7),

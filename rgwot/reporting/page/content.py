@@ -255,7 +255,7 @@ def _picture(
 
 
 def _with_elsewhere(pictures: Sequence[Picture], facts: Sequence[RunFacts]) -> list[Picture]:
-    """Return the pictures of a page with ``elsewhere``; ``facts`` are those of its runs.
+    """Add to each picture without deviations which other result tells some; ``facts`` are those of all runs of a page.
 
     The other result has the same method, seed and settings, tells some deviation that is not doubtful, and of such
     results its number of key steps is nearest.
@@ -460,7 +460,7 @@ def held_at(
 
 
 def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int], Comparison]) -> list[list[str]]:
-    """Return for every run a warning about the other seed that differs most from it, if the two compete."""
+    """Return, for each run, a warning that names the try that differs most from it, if both are plausible."""
     apart: list[list[tuple[float, int]]] = [[] for _ in shown]
     for pair, comparison in seeds.items():
         for place, other in (pair, pair[::-1]):

@@ -21,7 +21,7 @@
  * @typedef {{ about: string, few: string, groups: string[], rows: GroupRow[] }} GroupsOfRun */
 /** Groups in a column of the table of videos, the words for each measure, and ``runs`` by index of the result.
  * @typedef {{ column: string, measures: Record<string, string>, runs: Record<string, GroupsOfRun> }} Groups */
-/** Which videos to annotate next, and by the id of each result the command that exports them with its key steps.
+/** The videos to annotate next, and for each result, by its id, the command that exports them with its key steps.
  * @typedef {{ videos: string[], commands: Record<string, string> }} Suggestion */
 /** The data of all tabs of a page.
  * @typedef {{ dataset: string, task: string, version: string, frames: number, colours: number, videos: Video[], steps: Record<string, string>, truth: [number, number, number][][], true_procedures: RankedOrder[], runs: RunFacts[], notices: string[], names_path: string, typed: Record<string, RunNames>, curves: Curve[], scores: PageScores|null, groups: Groups|null, next: Suggestion|null }} PageData */
