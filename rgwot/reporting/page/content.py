@@ -468,7 +468,8 @@ def _seeds_that_differ(shown: Sequence[ShownRun], seeds: Mapping[tuple[int, int]
     most = [max(others, default=(0.0, 0)) for others in apart]
     return [
         [as_sentence(seeds_compete(differ, f"look at try {shown[other].run.seed}, too, under Result"))]
-        * (differ > COMPETE)
+        if differ > COMPETE
+        else []
         for differ, other in most
     ]
 

@@ -166,7 +166,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Which videos to annotate next, and by the id of each result the command that exports them with its key steps."""
+    """The videos to annotate next, and for each result, by its id, the command that exports them with its key steps."""
 
     videos: Sequence[str]
     commands: Mapping[str, str]
